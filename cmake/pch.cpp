@@ -1,0 +1,1 @@
+// Exists so that CMake has a target that compiles the precompiled header.
