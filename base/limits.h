@@ -11,4 +11,7 @@ namespace podwright::limits {
 // CRI lists of full nodes come close, so the design doubles it twice.
 inline constexpr int kGrpcReceiveBytes = 64 << 20;
 
+// Output kept of one exec probe or hook, of each stream. Source: the kubelet's probe read limit of 10 KiB.
+inline constexpr std::size_t kExecOutputBytes = 10 << 10;
+
 }  // namespace podwright::limits
