@@ -42,3 +42,5 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "api/types.h"

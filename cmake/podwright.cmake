@@ -69,6 +69,8 @@ add_library(podwright_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
 target_precompile_headers(podwright_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
 target_compile_options(podwright_pch PRIVATE -Werror)
 target_link_libraries(podwright_pch PRIVATE podwright_sanitizers)
+# The header holds the Kubernetes types, which api/CMakeLists.txt generates.
+add_dependencies(podwright_pch proto_k8s_generated)
 
 # Boost.Asio's own code, compiled once. The precompiled header refers to it, so everything links it.
 add_library(podwright_asio STATIC ${CMAKE_SOURCE_DIR}/cmake/asio.cpp)
@@ -78,7 +80,7 @@ target_link_libraries(podwright_asio PRIVATE podwright_sanitizers)
 function(podwright_common target)
   target_precompile_headers(${target} REUSE_FROM podwright_pch)
   target_compile_options(${target} PRIVATE -Werror)
-  target_link_libraries(${target} PRIVATE podwright_sanitizers podwright_asio absl::status absl::statusor spdlog fmt)
+  target_link_libraries(${target} PRIVATE podwright_sanitizers podwright_asio proto_k8s absl::status absl::statusor spdlog fmt)
 endfunction()
 
 # podwright_library(FOLDER [LINK external...]): the library of one folder: every .cpp directly inside it, linked to
