@@ -15,6 +15,7 @@
 #include "agent/pods/pod.h"
 #include "api/ids.h"
 #include "base/time/time.h"
+#include "probes/probe_state.h"
 
 namespace podwright::pods {
 
@@ -32,16 +33,9 @@ struct ExitRecord {
   bool operator==(const ExitRecord&) const = default;
 };
 
-enum class ProbeKind { kLiveness, kReadiness, kStartup };
-
-// The counters of one probe of one container ID. Source of the meaning: behaviours of the prober's worker.
-struct ProbeRecord {
-  bool last_ok = true;  // the newest outcome
-  int32_t run = 0;      // how many alike in a row
-  std::optional<bool> published;
-  bool on_hold = false;
-  bool operator==(const ProbeRecord&) const = default;
-};
+// A probe's counters belong to a container ID, like every other fact about a container.
+using ProbeKind = probes::ProbeKind;
+using ProbeRecord = probes::ProbeState;
 
 // The wait before a container starts again; see agent/sync/backoff.h.
 struct BackoffRecord {
