@@ -302,7 +302,8 @@ class Node:
     # --- what the runtime says, asked past the agent
 
     def runtime_containers(self, pod_name=None, container_name=None, kind="container", namespace="default"):
-        """[{id, labels, pid, running}] as containerd has them; kind "container", "sandbox", or None for both."""
+        """[{id, labels, pid, running}] as containerd has them; kind "container", "sandbox", or None for
+        both; namespace None for all."""
         found = []
         tasks = {}
         for line in self.runtime.ctr("tasks", "ls").stdout.splitlines()[1:]:
@@ -313,7 +314,7 @@ class Node:
             if shown.returncode != 0:
                 continue  # gone between the two calls
             labels = json.loads(shown.stdout).get("Labels") or {}
-            if labels.get("io.kubernetes.pod.namespace") != namespace:
+            if namespace and labels.get("io.kubernetes.pod.namespace") != namespace:
                 continue
             if pod_name and labels.get("io.kubernetes.pod.name") not in (pod_name, f"{pod_name}-{self.hostname}"):
                 continue
@@ -343,7 +344,7 @@ class Node:
             self.agent.kill()
             self.agent.wait()
         self.agent = None
-        for seen in self.runtime_containers(kind=None, namespace="default") if self.runtime.pid() else []:
+        for seen in self.runtime_containers(kind=None, namespace=None) if self.runtime.pid() else []:
             self.runtime.ctr("tasks", "kill", "-s", "KILL", seen["id"], check=False)
         unmount_below(self.root)
         remove_cgroup(self.cgroup)
@@ -352,7 +353,7 @@ class Node:
         """What a node without pods may not have any more."""
         found = [f"mount {point}" for point in mounts_below(self.root)]
         found += [f"cgroup {folder}" for folder in cgroup_folders(self.cgroup) if folder.name.startswith("pod")]
-        found += [f"container {seen['id']} {seen['labels']}" for seen in self.runtime_containers(kind=None)]
+        found += [f"container {seen['id']} {seen['labels']}" for seen in self.runtime_containers(kind=None, namespace=None)]
         pods = self.root / "pods"
         found += [f"folder {path}" for path in (pods.iterdir() if pods.exists() else ())]
         return found
@@ -441,8 +442,10 @@ class NodeTest(unittest.TestCase):
         for path in self.node.manifests.iterdir():
             path.unlink()
         self.node.wait(lambda: not self.node.get_pods(), "all pods to end")
-        self.node.wait(lambda: not self.node.leftovers(), "nothing to be left") if self.node.leftovers() else None
-        self.assertEqual(self.node.leftovers(), [])
+        try:
+            wait_until(lambda: not self.node.leftovers(), PATIENCE, "an empty node")
+        except TimeoutError:
+            self.assertEqual(self.node.leftovers(), [], "left behind by pods that ended")
 
 
 def main():

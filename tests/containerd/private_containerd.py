@@ -126,27 +126,29 @@ def cgroup_roots():
 def make_cgroup(name):
     """The cgroup /NAME in every tree, ready for children: the kubelet's cgroupRoot must exist before it starts."""
     for root in cgroup_roots():
-        folder = root / name
-        try:
-            folder.mkdir(exist_ok=True)
-        except OSError:
-            continue  # named hierarchies of systemd and read-only trees are not needed
-        for file in ("cpuset.cpus", "cpuset.mems"):
-            own, above = folder / file, root / file
-            if own.exists() and above.exists() and not own.read_text().strip():
-                own.write_text(above.read_text())
-        wanted, offered = folder / "cgroup.subtree_control", folder / "cgroup.controllers"
-        if wanted.exists() and offered.exists():
-            above = root / "cgroup.subtree_control"
-            for controller in (root / "cgroup.controllers").read_text().split():
-                for control in (above, wanted):
-                    try:
-                        control.write_text("+" + controller)
-                    except OSError:
-                        pass  # a controller that only the root has
+        folder = root
+        for part in name.split("/"):
+            above, folder = folder, folder / part
+            try:
+                folder.mkdir(exist_ok=True)
+            except OSError:
+                break  # named hierarchies of systemd and read-only trees are not needed
+            prepare_cgroup(above, folder)
 
 
-    return "/" + name
+def prepare_cgroup(above, folder):
+    """What a v1 cpuset needs before a process may enter, and the controllers that v2 hands down only when told."""
+    for file in ("cpuset.cpus", "cpuset.mems"):
+        own = folder / file
+        if own.exists() and (above / file).exists() and not own.read_text().strip():
+            own.write_text((above / file).read_text())
+    offered = above / "cgroup.controllers"
+    for controller in offered.read_text().split() if offered.exists() else ():
+        for control in (above / "cgroup.subtree_control", folder / "cgroup.subtree_control"):
+            try:
+                control.write_text("+" + controller)
+            except OSError:
+                pass  # a controller that only the root has
 
 
 def cgroup_folders(name):
@@ -330,6 +332,7 @@ class PrivateContainerd:
         self._pid_file = self.dir / "containerd.pid"
         self._env_file = self.dir / "env"
         self.bin = None
+        self._process = None  # only where this object started it
         self.containerd, self.ctr_program, self.runc = "containerd", "ctr", shutil.which("runc") or "/usr/sbin/runc"
         if self._env_file.exists():
             self._read_env()
@@ -365,6 +368,7 @@ class PrivateContainerd:
             process = subprocess.Popen([self.containerd, "--config", str(self.dir / "config.toml")], stdout=log,
                                        stderr=log, stdin=subprocess.DEVNULL, env=environment, start_new_session=True)
         self._pid_file.write_text(str(process.pid))
+        self._process = process
 
         def answers():
             if process.poll() is not None:
@@ -419,6 +423,12 @@ class PrivateContainerd:
         if pid is not None:
             os.kill(pid, number)
             wait_until(lambda: not is_alive(pid), 10, "end of containerd")
+        self._reap()
+
+    def _reap(self):
+        if self._process is not None:
+            self._process.wait(timeout=10)
+            self._process = None
 
     def ctr(self, *arguments, check=True, namespace="k8s.io"):
         done = subprocess.run([self.ctr_program, "-a", str(self.socket), "-n", namespace, *arguments],
@@ -435,6 +445,7 @@ class PrivateContainerd:
         pid = self.pid()
         if pid is not None:
             end_process(pid)
+        self._reap()
         for namespace in (path for path in (self.dir / "runc").glob("*") if path.is_dir()):
             for container in namespace.iterdir():
                 subprocess.run([self.runc, "--root", str(namespace), "delete", "--force", container.name],
