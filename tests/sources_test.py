@@ -27,7 +27,7 @@ RULES = (
      r"\basio::(ip|local|generic|posix|ssl)::", "an Asio socket or stream: use base/net", PORTS + OTHER_PROGRAMS),
     (r"\bstd::(jthread|thread|async)\b(?!::)|\bpthread_create\b", "starts a thread: use offload()",
      PORTS + OTHER_PROGRAMS),
-    (r"\b(sleep_for|sleep_until)\b|\b(usleep|nanosleep|sleep)\s*\(", "blocks the loop",
+    (r"\bthis_thread::|(?<![\w.>])(usleep|nanosleep|sleep)\s*\(", "blocks the loop",
      PORTS + OTHER_PROGRAMS),
     (r"\bstd::(random_device|mt19937(_64)?)\b|\b(getrandom|getentropy|rand|srand|drand48)\s*\(",
      "draws randomness: ask the Rng", PORTS + OTHER_PROGRAMS),
