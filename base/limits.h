@@ -14,4 +14,49 @@ inline constexpr int kGrpcReceiveBytes = 64 << 20;
 // Output kept of one exec probe or hook, of each stream. Source: the kubelet's probe read limit of 10 KiB.
 inline constexpr std::size_t kExecOutputBytes = 10 << 10;
 
+// Bytes taken from a stream at once. A size that keeps system calls few and buffers small.
+inline constexpr std::size_t kStreamReadBytes = 16 << 10;
+
+// Start line and headers of a message to an HTTP server of ours. Source: the kubelet's servers take 1 MiB; nothing that
+// talks to our local socket needs more than 64 KiB, so the larger bound is for the main port only.
+inline constexpr uint32_t kHttpServerHeaderBytes = 64 << 10;
+inline constexpr uint32_t kHttpServerHeaderBytesMax = 1 << 20;
+
+// Body of a request to an HTTP server of ours: kinds of the API that a person posts (a review, an eviction) are small.
+inline constexpr std::size_t kHttpServerBodyBytes = 3 << 20;
+
+// Connections that one HTTP server of ours serves at once; more wait in the backlog.
+inline constexpr std::size_t kHttpServerConnections = 512;
+
+// Start line and headers of an answer to us. Source: case K98.
+inline constexpr uint32_t kHttpClientHeaderBytes = 64 << 10;
+
+// Body kept of an answer to a probe or hook, and what is read and dropped beyond it so that an ordinary server sees no
+// reset. Source: the kubelet's read limit of 10 KiB; case K98.
+inline constexpr std::size_t kProbeBodyBytes = 10 << 10;
+inline constexpr std::size_t kHttpDrainBytes = 64 << 10;
+
+// Redirects followed by one HTTP probe. Source: Go's http.Client.
+inline constexpr int kProbeRedirects = 10;
+
+// Text of one probe outcome, which becomes an event. Source: the kubelet's read limit of 10 KiB; the API cuts the
+// event's message at 1 KiB later.
+inline constexpr std::size_t kProbeTextBytes = 10 << 10;
+
+// Headers of an answer over HTTP/2, decoded. Source: as for HTTP/1.1.
+inline constexpr std::size_t kHttp2HeaderBytes = 64 << 10;
+
+// Frames of settings, pings, resets and priorities that a peer may send to one connection within a second before it is
+// closed. Source: CVE-2019-9512, CVE-2019-9514, CVE-2019-9515; Go's limit of queued control frames is 10,000.
+inline constexpr uint32_t kHttp2ControlFramesPerSecond = 1000;
+
+// Bytes that an HTTP/2 stream or connection may send before we have read them.
+inline constexpr int32_t kHttp2WindowBytes = 256 << 10;
+
+// The answer of a gRPC health probe. A HealthCheckResponse has 2 bytes; unknown fields get some room.
+inline constexpr std::size_t kGrpcHealthBytes = 4 << 10;
+
+// A TLS record and its overhead, in and out. Source: RFC 8446, 5.2.
+inline constexpr std::size_t kTlsRecordBytes = 17 << 10;
+
 }  // namespace podwright::limits
