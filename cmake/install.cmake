@@ -1,15 +1,11 @@
-# What `cmake --install` puts where: the programs, the units, documents, man pages and shell completions. Included last,
-# so that the targets exist.
+# What `cmake --install` puts where: the programs, documents, man pages and shell completions; systemd/ installs its own.
+# Included last, so that the targets exist.
 
 foreach(program podwright)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
 endforeach()
-
-# systemd reads lib/systemd/system below /usr and /usr/local, never a lib/ARCHITECTURE of Debian's kind.
-install(FILES ${CMAKE_BINARY_DIR}/systemd/podwright.service DESTINATION lib/systemd/system)
-install(FILES ${CMAKE_BINARY_DIR}/systemd/10-kubeadm.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
