@@ -59,4 +59,13 @@ inline constexpr std::size_t kGrpcHealthBytes = 4 << 10;
 // A TLS record and its overhead, in and out. Source: RFC 8446, 5.2.
 inline constexpr std::size_t kTlsRecordBytes = 17 << 10;
 
+// /proc/self/mountinfo. Source: an overlay's line is up to 4 KiB of options, and 500 pods have some 4,000 mounts.
+inline constexpr std::size_t kMountInfoBytes = 16 << 20;
+
+// One file of a configMap, secret or projected volume. Source: the API's bound of a whole object is 1 MiB (etcd).
+inline constexpr std::size_t kObjectVolumeFileBytes = 2 << 20;
+
+// The node's /etc/hosts, copied into the hosts file of host-network pods.
+inline constexpr std::size_t kHostsFileBytes = 1 << 20;
+
 }  // namespace podwright::limits

@@ -1,9 +1,9 @@
 // MemoryTree: a whole Tree in memory, for the simulation and for unit tests. Links, modes, mounts and watches behave as
 // the kernel's do; one suite of tests runs over this tree and the real one.
 //
-// The tree is the machine's disk, so it outlives a crash of the agent: after one, attach() the next loop. Watches belong
-// to the agent and die with their owner. A power cut is power_cut(): mounts and what lives in memory are gone, and what
-// was not synced may be.
+// The tree is the machine's disk, so it outlives a crash of the agent: after one, attach() the next loop. Watches
+// belong to the agent and die with their owner. A power cut is power_cut(): mounts and what lives in memory are gone,
+// and what was not synced may be.
 //
 // Calls are serialised by one mutex, so offloaded work may make them too; events are delivered by Loop::post.
 #pragma once
@@ -27,8 +27,8 @@ struct Found;
 struct WatchState;
 }  // namespace memory_tree
 
-// A file system of the kernel's own, such as cgroupfs (base/files/memory_cgroups.h): what a new directory holds, what is
-// read and what a write does. Paths count from the root of the file system: "/pod1/cgroup.procs".
+// A file system of the kernel's own, such as cgroupfs (base/files/memory_cgroups.h): what a new directory holds, what
+// is read and what a write does. Paths count from the root of the file system: "/pod1/cgroup.procs".
 class SpecialFs {
  public:
   struct File {
@@ -55,8 +55,8 @@ class MemoryTree final : public Tree {
   // The loop that events go to from now on, and whose clock dates files: after a crash of the agent.
   void attach(Loop& loop);
 
-  // The power goes and comes back: mounts, tmpfs and special file systems are gone. Directory changes are lost from some
-  // point on, drawn by the seed, but none from before the last replace() (a journal that is committed in order, as
+  // The power goes and comes back: mounts, tmpfs and special file systems are gone. Directory changes are lost from
+  // some point on, drawn by the seed, but none from before the last replace() (a journal that is committed in order, as
   // ext4's). A file written by write() since holds, by the seed, its old content, nothing, a part or all of the new.
   // Modes and owners are kept.
   void power_cut();
@@ -164,7 +164,7 @@ class MemoryTree final : public Tree {
   std::vector<Fault> faults_;
   std::vector<std::pair<std::string, FsStat>> fs_stats_;
   std::vector<Change> journal_;
-  std::map<const memory_tree::Node*, Unsynced> unsynced_;
+  std::map<uint64_t, Unsynced> unsynced_;  // by inode
   std::shared_ptr<std::size_t> watch_count_ = std::make_shared<std::size_t>(0);
 };
 

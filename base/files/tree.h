@@ -77,7 +77,8 @@ class Tree {
   virtual absl::StatusOr<std::string> read(const std::string& path, std::size_t limit) = 0;
   // At most `limit` bytes of the end.
   virtual absl::StatusOr<std::string> read_tail(const std::string& path, std::size_t limit) = 0;
-  // Creates or truncates; not atomic, not synced (cgroup and proc files, log links' targets).
+  // Creates (with `mode`) or truncates; not atomic, not synced (cgroup and proc files). An existing file keeps its
+  // mode. A link in the last place is not followed.
   virtual absl::Status write(const std::string& path, std::string_view content, mode_t mode) = 0;
   // Temporary file, fsync, rename, fsync of the directory: after a power cut the old or the new content.
   virtual absl::Status replace(const std::string& path, std::string_view content, mode_t mode) = 0;
@@ -97,7 +98,7 @@ class Tree {
   virtual absl::Status rename(const std::string& from, const std::string& to) = 0;
   virtual absl::Status make_symlink(const std::string& target, const std::string& path) = 0;
   virtual absl::StatusOr<std::string> read_symlink(const std::string& path) = 0;
-  virtual absl::Status set_mode(const std::string& path, mode_t mode) = 0;
+  virtual absl::Status set_mode(const std::string& path, mode_t mode) = 0;            // a link is refused
   virtual absl::Status set_owner(const std::string& path, uid_t uid, gid_t gid) = 0;  // -1: leave; not followed
 
   virtual absl::StatusOr<FsStat> fs_stat(const std::string& path) = 0;
