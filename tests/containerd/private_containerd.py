@@ -19,6 +19,8 @@ import ipaddress
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -196,23 +198,44 @@ def free_subnet(seed):
     raise Unavailable("no free /24 in 10.128.0.0/9")
 
 
-def take_network_down(network, socket_dir):
-    """CNI DEL for every attachment of `network` that libcni still remembers, as StopPodSandbox would have done."""
+def take_network_down(network):
+    """CNI DEL for every attachment of `network` that libcni still remembers, as StopPodSandbox would have done. To be
+    called while the network namespaces are still mounted: without one, the bridge plugin leaves its NAT rules."""
     for path in CNI_RESULTS.glob(f"{network}-*"):
         try:
             known = json.loads(path.read_text())
             conf = json.loads(base64.b64decode(known["config"]))
+            netns = known.get("netns") or ""
             for plugin in reversed(conf["plugins"]):
                 call = dict(plugin, cniVersion=conf["cniVersion"], name=conf["name"], prevResult=known.get("result"))
                 if plugin["type"] == "portmap":
                     call["runtimeConfig"] = known.get("capabilityArgs") or {}
-                environment = dict(os.environ, CNI_COMMAND="DEL", CNI_CONTAINERID=known["containerId"], CNI_NETNS="",
+                environment = dict(os.environ, CNI_COMMAND="DEL", CNI_CONTAINERID=known["containerId"],
+                                   CNI_NETNS=netns if os.path.exists(netns) else "",
                                    CNI_IFNAME=known.get("ifName", "eth0"), CNI_PATH=CNI_BIN)
                 subprocess.run([f"{CNI_BIN}/{plugin['type']}"], input=json.dumps(call), text=True, env=environment,
                                capture_output=True, timeout=30)
+            for other in CNI_RESULTS.glob(f"*-{known['containerId']}-*"):  # the loopback's
+                other.unlink(missing_ok=True)
         except (ValueError, KeyError, OSError, subprocess.TimeoutExpired) as error:
             print(f"network of {path.name}: {error}", file=sys.stderr)
         path.unlink(missing_ok=True)
+    remove_nat_rules(network)
+
+
+def remove_nat_rules(network):
+    """What DEL could not take away because the namespace was gone: rules that name the network, and their chains."""
+    saved = subprocess.run(["iptables-save", "-t", "nat"], capture_output=True, text=True).stdout.splitlines()
+    chains = set()
+    for line in saved:
+        if network not in line or not line.startswith("-A "):
+            continue
+        rule = shlex.split(line)[1:]
+        subprocess.run(["iptables", "-w", "-t", "nat", "-D", *rule], capture_output=True)
+        chains.update(word for word in (rule[0], rule[-1]) if re.fullmatch(r"CNI-(DN-)?[0-9a-f]{16,}", word))
+    for action in ("-F", "-X"):
+        for chain in chains:
+            subprocess.run(["iptables", "-w", "-t", "nat", action, chain], capture_output=True)
 
 
 # ---------------------------------------------------------------------------------------------------------- containerd 2
@@ -390,8 +413,7 @@ class PrivateContainerd:
             "name": self.network,
             "plugins": [
                 {"type": "bridge", "bridge": self.bridge, "isDefaultGateway": True, "hairpinMode": True, "ipMasq": True,
-                 "ipam": {"type": "host-local", "dataDir": str(self.dir / "ipam"), "ranges": [[{"subnet": self.subnet}]],
-                          "routes": [{"dst": "0.0.0.0/0"}]}},
+                 "ipam": {"type": "host-local", "dataDir": str(self.dir / "ipam"), "ranges": [[{"subnet": self.subnet}]]}},
                 {"type": "portmap", "capabilities": {"portMappings": True}, "snat": True},
             ],
         }
@@ -446,6 +468,7 @@ class PrivateContainerd:
         if pid is not None:
             end_process(pid)
         self._reap()
+        take_network_down(self.network)
         for namespace in (path for path in (self.dir / "runc").glob("*") if path.is_dir()):
             for container in namespace.iterdir():
                 subprocess.run([self.runc, "--root", str(namespace), "delete", "--force", container.name],
@@ -457,7 +480,6 @@ class PrivateContainerd:
             path = pathlib.Path(address.removeprefix("unix://").strip())
             if path.parent == pathlib.Path("/run/containerd/s"):
                 path.unlink(missing_ok=True)
-        take_network_down(self.network, self.dir)
         unmount_below(self.dir)
         remove_cgroup(self.cgroup)
         if pathlib.Path(f"/sys/class/net/{self.bridge}").exists():
