@@ -68,4 +68,8 @@ inline constexpr std::size_t kObjectVolumeFileBytes = 2 << 20;
 // The node's /etc/hosts, copied into the hosts file of host-network pods.
 inline constexpr std::size_t kHostsFileBytes = 1 << 20;
 
+// One physical line of a container's log; what is longer is cut, and said to be. Source: ours; runtimes cut lines at
+// 8 to 16 KiB by default and write the rest as pieces.
+inline constexpr std::size_t kLogLineBytes = 1 << 20;
+
 }  // namespace podwright::limits
