@@ -196,10 +196,14 @@ class Node:
     def agent_log(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
+    def cli_command(self, command, *arguments):
+        """The words of a command of the person's side of the program, asking this agent."""
+        return [str(binary()), command, "--local-socket", str(self.socket), *arguments]
+
     def cli(self, *arguments, check=True, stdin=None, timeout=PATIENCE):
-        """Runs the person's side of the program against this agent: cli("get", "pods")."""
-        done = subprocess.run([str(binary()), *arguments, "--local-socket", str(self.socket)], input=stdin,
-                              capture_output=True, text=True, timeout=timeout)
+        """Runs one and gives its outcome: cli("get", "pods").stdout."""
+        done = subprocess.run(self.cli_command(*arguments), input=stdin, capture_output=True, text=True,
+                              timeout=timeout)
         if check and done.returncode != 0:
             raise AssertionError(f"podwright {' '.join(arguments)}: exit code {done.returncode}: {done.stderr}")
         return done

@@ -11,7 +11,6 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -107,20 +106,16 @@ class Demo:
                 self.reached.add(name)
         return self.reached >= set(GOALS)
 
-    def command(self, *arguments):
-        return " ".join(["podwright", "--local-socket", str(self.node.socket), *arguments])
-
     def look_around(self):
         say("\n==> the same from the command line:")
         for arguments in (("get", "pods"), ("logs", "job-demo"), ("exec", "web-demo", "--", "wget", "-qO-",
                                                                  "http://127.0.0.1:8080/")):
             say(f"$ podwright {' '.join(arguments)}")
-            done = subprocess.run([self.options.binary, "--local-socket", str(self.node.socket), *arguments],
-                                  capture_output=True, text=True, timeout=60)
+            done = self.node.cli(*arguments, check=False)
             say((done.stdout + done.stderr).rstrip())
         say("\n==> to look around" + ("" if self.options.keep else " (./dev demo --keep leaves the node up)"))
         program = pathlib.Path(self.options.binary).resolve()
-        say(f"  alias podwright='{program} --local-socket {self.node.socket}'")
+        say(f"  podwright() {{ local command=$1; shift; {program} $command --local-socket {self.node.socket} \"$@\"; }}")
         for hint in ("podwright get pods -o wide", "podwright get pods -w", "podwright get events",
                      "podwright describe pod web-demo", "podwright logs -f sidecar-demo -c log-shipper",
                      "podwright exec -it web-demo -- sh"):
