@@ -22,13 +22,13 @@ for number, line in enumerate(lines, 1):
     if found:
         name = found.group(1)
         count += 1
-        if not re.search(r"[Ss]ource|RFC|man |upstream|kernel|design", " ".join(comment)):
+        if not re.search(r"[Ss]ource|RFC|man |upstream|kubelet|kernel|design|ours|our own", " ".join(comment)):
             problems.append(f"base/limits.h:{number}: {name}: its comment names no source")
         if not re.search(rf"\b{name}\b", tests):
             problems.append(f"base/limits.h:{number}: {name}: no test under tests/ speaks of it")
         if not any(re.search(rf"\b{name}\b", text) for text in code.values()):
             problems.append(f"base/limits.h:{number}: {name}: nothing uses it")
-    comment = [] if not line.strip() or found else comment
+    comment = [] if not line.strip() else comment  # neighbours share a comment
 
 if count == 0:
     problems.append("base/limits.h: no constant found")
