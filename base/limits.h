@@ -72,4 +72,7 @@ inline constexpr std::size_t kHostsFileBytes = 1 << 20;
 // 8 to 16 KiB by default and write the rest as pieces.
 inline constexpr std::size_t kLogLineBytes = 1 << 20;
 
+// One frame of an exec or attach session on the local socket. Source: ours; both sides write at most 64 KiB at once.
+inline constexpr std::size_t kStreamFrameBytes = 1 << 20;
+
 }  // namespace podwright::limits
