@@ -1,6 +1,8 @@
 // The start of containers: image, configuration, create, start, postStart (behaviours 9).
 #include "agent/sync/plan_runner.h"
+#include "agent/sync/probe_targets.h"
 #include "agent/sync/restart.h"
+#include "base/limits.h"
 #include "base/status/annotate.h"
 
 namespace podwright::sync {
@@ -54,8 +56,7 @@ Co<absl::Status> PlanRunner::start_one(PodContext& pod, const StartStep& step, c
 }
 
 Co<absl::StatusOr<cri::ContainerConfig>> PlanRunner::make_config(PodContext& pod, const ContainerRef& container,
-                                                                 uint32_t attempt,
-                                                                 const images::ImageOutcome& image) {
+                                                                 uint32_t attempt, const images::ImageOutcome& image) {
   std::vector<std::string> ips = pod.record.pod_ips;
   if (ips.empty() && pod.pod->spec().hostnetwork()) ips = parts_.node.host_ips;
   auto env = containers::resolve_environment(pod.pod, *container.spec, parts_.node, ips, parts_.objects);
@@ -172,8 +173,7 @@ Co<absl::StatusOr<ContainerId>> PlanRunner::create(PodContext& pod, const Contai
   Step step(parts_.steps, pod.flow, StepKind::kCreate, fmt::format("container {} attempt {}", container.name, attempt),
             deadline);
   absl::StatusOr<ContainerId> id = co_await parts_.strays.carry(
-      pod.uid, "CreateContainer",
-      parts_.runtime.create_container(sandbox, *config, sandbox_config->config, deadline));
+      pod.uid, "CreateContainer", parts_.runtime.create_container(sandbox, *config, sandbox_config->config, deadline));
   step.end(id.status());
   if (!id.ok()) {
     if (absl::IsCancelled(id.status())) co_return id.status();
@@ -229,9 +229,9 @@ Co<absl::Status> PlanRunner::start_created(PodContext& pod, const ContainerRef& 
   parts_.events.record(*pod.pod, container.field_path, "Normal", "Started", "Container started");
   log_info(pod.flow.subject, "container started", {{"container", container.name}, {"container_id", short_id(id)}});
   const std::string link = containers::container_log_link(parts_.node, pod.record.key, container.name, id);
-  const std::string log = join_path(containers::pod_log_dir(parts_.node, pod.record.key, pod.uid),
-                                    containers::container_log_path(
-                                        container.name, pod.record.containers[container.name].attempt));
+  const std::string log =
+      join_path(containers::pod_log_dir(parts_.node, pod.record.key, pod.uid),
+                containers::container_log_path(container.name, pod.record.containers[container.name].attempt));
   if (absl::Status linked = parts_.tree.make_symlink(log, link); !linked.ok() && !absl::IsAlreadyExists(linked)) {
     log_warning(pod.flow.subject, "could not link the log file", {{"path", link}, {"error", text_of(linked)}});
   }
@@ -241,14 +241,19 @@ Co<absl::Status> PlanRunner::start_created(PodContext& pod, const ContainerRef& 
 }
 
 Co<absl::Status> PlanRunner::post_start(PodContext& pod, const ContainerRef& container, ContainerId id) {
-  const Instant deadline = parts_.options.post_start_limit
-                               ? after(parts_.loop.now(), *parts_.options.post_start_limit)
-                               : Instant::max();
-  Step step(parts_.steps, pod.flow, StepKind::kHook, fmt::format("postStart of {}", container.name), deadline);
-  probes::HookTarget target = hook_target(pod, container, id, parts_.node);
-  const absl::Status status =
-      co_await parts_.hooks.run(target, container.spec->lifecycle().poststart(), probes::HookKind::kPostStart, deadline);
-  step.end(status);
+  const Instant deadline =
+      parts_.options.post_start_limit ? after(parts_.loop.now(), *parts_.options.post_start_limit) : Instant::max();
+  const auto action = hook_action(container.spec->lifecycle().poststart(), container);
+  absl::Status status = action.status();
+  std::string message = "PostStartHook failed";
+  if (action.ok()) {
+    Step step(parts_.steps, pod.flow, StepKind::kHook, fmt::format("postStart of {}", container.name), deadline);
+    const probes::HookOutcome outcome =
+        co_await parts_.hooks.run(probe_target(pod, container, id, parts_.node), *action, deadline);
+    step.end(outcome.status);
+    status = outcome.status;
+    note_fallback(pod, container, outcome);
+  }
   auto& rec = pod.record.containers[container.name];
   if (rec.id != id) co_return absl::OkStatus();
   if (absl::IsCancelled(status)) co_return status;
@@ -256,7 +261,7 @@ Co<absl::Status> PlanRunner::post_start(PodContext& pod, const ContainerRef& con
   rec.post_start_done = true;
   parts_.table.put(pod.record);
   if (status.ok()) co_return status;
-  parts_.events.record(*pod.pod, container.field_path, "Warning", "FailedPostStartHook", "PostStartHook failed");
+  parts_.events.record(*pod.pod, container.field_path, "Warning", "FailedPostStartHook", message);
   const std::chrono::seconds grace(pod.pod->spec().terminationgraceperiodseconds());
   (void)co_await kill_container(pod, container, id, "FailedPostStartHook", grace, after(parts_.loop.now(), grace));
   wait_reason(pod, container.name, "PostStartHookError", text_of(status));

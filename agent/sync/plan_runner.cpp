@@ -10,9 +10,8 @@ using pods::ContainerRef;
 using pods::InstanceState;
 
 Co<absl::Status> PlanRunner::commit(PodContext& pod, table::Durability durability) {
-  Step step(parts_.steps, pod.flow, StepKind::kTableCommit, durability == table::Durability::kPowerSafe
-                                                                ? "record, power-safe"
-                                                                : "record");
+  Step step(parts_.steps, pod.flow, StepKind::kTableCommit,
+            durability == table::Durability::kPowerSafe ? "record, power-safe" : "record");
   const absl::Status status = co_await parts_.table.commit(pod.record, durability);
   step.end(status);
   co_return status.ok() ? status : annotate(status, "keep the record of pod {}", pod.record.key);
@@ -39,11 +38,11 @@ Co<RunOutcome> PlanRunner::run(PodContext& pod, PodPlan plan) {
     outcome.acted = true;
     const Instant deadline = after(now, parts_.options.runtime_request_timeout);
     log_info(pod.flow.subject, "removing a second sandbox", {{"sandbox_id", short_id(extra)}});
-    absl::Status status = co_await parts_.strays.carry(pod.uid, "stop extra sandbox",
-                                                       parts_.runtime.stop_sandbox(extra, deadline));
+    absl::Status status =
+        co_await parts_.strays.carry(pod.uid, "stop extra sandbox", parts_.runtime.stop_sandbox(extra, deadline));
     if (status.ok()) {
-      status = co_await parts_.strays.carry(pod.uid, "remove extra sandbox",
-                                            parts_.runtime.remove_sandbox(extra, deadline));
+      status =
+          co_await parts_.strays.carry(pod.uid, "remove extra sandbox", parts_.runtime.remove_sandbox(extra, deadline));
     }
     if (!status.ok() && outcome.error.ok()) outcome.error = annotate(status, "remove sandbox {}", short_id(extra));
   }
@@ -65,10 +64,9 @@ Co<RunOutcome> PlanRunner::run(PodContext& pod, PodPlan plan) {
     std::vector<Co<void>> flows;
     for (std::size_t i = 0; i < plan.kills.size(); ++i) {
       const auto& kill = plan.kills[i];
-      const auto grace =
-          kill.grace.value_or(std::chrono::seconds(pod.pod->spec().terminationgraceperiodseconds()));
-      flows.push_back(kill_flow(pod, kill.container, kill.id, kill.message, grace, after(parts_.loop.now(), grace),
-                                &results[i]));
+      const auto grace = kill.grace.value_or(std::chrono::seconds(pod.pod->spec().terminationgraceperiodseconds()));
+      flows.push_back(
+          kill_flow(pod, kill.container, kill.id, kill.message, grace, after(parts_.loop.now(), grace), &results[i]));
     }
     co_await run_all(parts_.loop, std::move(flows));
     for (const auto& result : results) {

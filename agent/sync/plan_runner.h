@@ -46,6 +46,13 @@ class PlanRunner {
   Co<absl::Status> start_created(PodContext& pod, const pods::ContainerRef& container, ContainerId id);
   Co<absl::Status> post_start(PodContext& pod, const pods::ContainerRef& container, ContainerId id);
   Co<absl::Status> remove_containers(PodContext& pod, std::vector<ContainerId> ids);
+  // preStop, within what is left of the grace; its failure is told and does not stop the kill.
+  Co<void> pre_stop(PodContext& pod, std::optional<pods::ContainerRef> container, ContainerId id, std::string message,
+                    std::chrono::seconds grace, Instant deadline);
+  // TERM, and KILL at the deadline.
+  Co<absl::Status> stop_container(PodContext& pod, std::optional<pods::ContainerRef> container, ContainerId id,
+                                  std::chrono::seconds grace, Instant deadline);
+  void note_fallback(PodContext& pod, const pods::ContainerRef& container, const probes::HookOutcome& outcome);
   Co<void> kill_flow(PodContext& pod, std::optional<pods::ContainerRef> container, ContainerId id, std::string message,
                      std::chrono::seconds grace, Instant deadline, absl::Status* result);
   Co<void> stop_flow(PodContext& pod, std::size_t index, struct StopRound* round);

@@ -80,7 +80,9 @@ PodWorker::PodWorker(Parts& parts, PodUid uid, pods::PodRecord record, Sink<PodU
   }
 }
 
-void PodWorker::start(Scope& scope) { scope.spawn(pod_.flow.key, run()); }
+void PodWorker::start(Scope& scope) {
+  scope.spawn(pod_.flow.key, run());
+}
 
 void PodWorker::put(pods::Wish wish) {
   Note note;
@@ -260,8 +262,12 @@ Co<void> PodWorker::advance_syncing() {
   update_probes();
   publish();
   log_v(2, pod_.flow.subject, "plan",
-        {{"create_sandbox", plan.sandbox.create}, {"kill_all", plan.kill_all}, {"kills", plan.kills.size()},
-         {"starts", plan.starts.size()}, {"waiting", plan.waiting.size()}, {"finished", plan.finished},
+        {{"create_sandbox", plan.sandbox.create},
+         {"kill_all", plan.kill_all},
+         {"kills", plan.kills.size()},
+         {"starts", plan.starts.size()},
+         {"waiting", plan.waiting.size()},
+         {"finished", plan.finished},
          {"why", plan.sandbox.why}});
 
   const auto deadline = active_deadline();
@@ -322,7 +328,8 @@ Co<void> PodWorker::begin_termination(pods::StopWish stop) {
 }
 
 Co<void> PodWorker::advance_terminating() {
-  if (stop_ && (!pod_.record.termination || pod_.record.termination->wish != *stop_)) co_await begin_termination(*stop_);
+  if (stop_ && (!pod_.record.termination || pod_.record.termination->wish != *stop_))
+    co_await begin_termination(*stop_);
   while (true) {
     if (!co_await look()) co_return;
     publish();
@@ -415,18 +422,17 @@ Co<absl::Status> PodWorker::remove_from_runtime() {
     const Instant deadline = after(parts_.loop.now(), parts_.options.runtime_request_timeout);
     Step step(parts_.steps, pod_.flow, StepKind::kRemoveSandbox, fmt::format("sandbox {}", short_id(sandbox.id)),
               deadline);
-    const absl::Status status = co_await parts_.strays.carry(pod_.uid, "RemovePodSandbox",
-                                                             parts_.runtime.remove_sandbox(sandbox.id, deadline));
+    const absl::Status status =
+        co_await parts_.strays.carry(pod_.uid, "RemovePodSandbox", parts_.runtime.remove_sandbox(sandbox.id, deadline));
     step.end(status);
     if (!status.ok()) co_return annotate(status, "remove sandbox {}", short_id(sandbox.id));
   }
   for (const auto& container : (*seen)->containers) {
     const Instant deadline = after(parts_.loop.now(), parts_.options.runtime_request_timeout);
-    const absl::Status status = co_await parts_.strays.carry(
-        pod_.uid, "RemoveContainer", parts_.runtime.remove_container(container.id, deadline));
+    const absl::Status status = co_await parts_.strays.carry(pod_.uid, "RemoveContainer",
+                                                             parts_.runtime.remove_container(container.id, deadline));
     if (!status.ok() && !absl::IsNotFound(status)) co_return annotate(status, "remove a container");
-    const std::string link =
-        containers::container_log_link(parts_.node, pod_.record.key, container.name, container.id);
+    const std::string link = containers::container_log_link(parts_.node, pod_.record.key, container.name, container.id);
     if (absl::Status gone = parts_.tree.remove_file(link); !gone.ok() && !absl::IsNotFound(gone)) co_return gone;
   }
   const std::string logs = containers::pod_log_dir(parts_.node, pod_.record.key, pod_.uid);

@@ -4,6 +4,7 @@
 #include "agent/status/compute.h"
 #include "agent/sync/pod_worker.h"
 #include "agent/sync/probe_targets.h"
+#include "api/resources.h"
 #include "base/status/annotate.h"
 
 namespace podwright::sync {

@@ -41,11 +41,21 @@ void SyncLoop::push(Event event) {
   bell_.ring();
 }
 
-void SyncLoop::on_source(pods::SourceUpdate update) { push(std::move(update)); }
-void SyncLoop::on_pod_event(const pleg::PodEvent& event) { push(Poke{event.uid}); }
-void SyncLoop::on_probe(const probes::ProbeResult& result) { push(result); }
-void SyncLoop::on_stray_ended(const PodUid& uid) { push(Poke{uid}); }
-void SyncLoop::poke(const PodUid& uid) { push(Poke{uid}); }
+void SyncLoop::on_source(pods::SourceUpdate update) {
+  push(std::move(update));
+}
+void SyncLoop::on_pod_event(const pleg::PodEvent& event) {
+  push(Poke{event.uid});
+}
+void SyncLoop::on_probe(const probes::ProbeResult& result) {
+  push(result);
+}
+void SyncLoop::on_stray_ended(const PodUid& uid) {
+  push(Poke{uid});
+}
+void SyncLoop::poke(const PodUid& uid) {
+  push(Poke{uid});
+}
 
 bool SyncLoop::stop_pod(const PodUid& uid, pods::StopWish stop) {
   const auto found = workers_.find(uid);
