@@ -1,0 +1,140 @@
+#include "pleg/pleg.h"
+
+#include "base/status/annotate.h"
+
+namespace podwright::pleg {
+namespace {
+
+const Flow kFlow{"pleg", LogSubject{{"flow", "pleg"}}};
+// Containers that were told to be out of memory and whose end has not come; more are forgotten.
+constexpr std::size_t kMostOomMarks = 4096;
+
+}  // namespace
+
+Pleg::Pleg(Loop& loop, cri::Runtime& runtime, cri::RuntimeEvents& events, RuntimeCache& cache, Steps& steps,
+           Options options, Sink<PodEvent> sink)
+    : loop_(loop),
+      runtime_(runtime),
+      events_(events),
+      cache_(cache),
+      steps_(steps),
+      options_(options),
+      sink_(std::move(sink)),
+      bell_(loop),
+      scope_(loop) {}
+
+Co<void> Pleg::run() {
+  scope_.spawn("runtime events", events_.watch([this](const cri::Event& event) { on_event(event); },
+                                               [this](bool open) { on_open(open); }));
+  Instant next = loop_.now();
+  while (true) {
+    if (!relist_now_ && loop_.now() < next) {
+      const Wait wait = co_await bell_.wait_until(next);
+      if (wait == Wait::kCancelled) break;
+      if (wait == Wait::kRung && !relist_now_) {
+        // The stream went or came: the period is another one now.
+        next =
+            std::min(next, after(loop_.now(), open_ ? options_.relist_period : options_.relist_period_without_events));
+        continue;
+      }
+    }
+    relist_now_ = false;
+    const absl::Status status = co_await relist();
+    if (co_await is_stopping()) break;
+    if (!status.ok()) log_v(2, kFlow.subject, "relist failed", {{"error", text_of(status)}});
+    next = after(loop_.now(), open_ && status.ok() ? options_.relist_period : options_.relist_period_without_events);
+  }
+  co_await scope_.close();
+}
+
+void Pleg::on_open(bool open) {
+  if (open_ == open) return;
+  open_ = open;
+  log_info(kFlow.subject, open ? "event stream is open" : "event stream is down, listing every second");
+  bell_.ring();
+}
+
+void Pleg::on_event(const cri::Event& event) {
+  if (event.kind == cri::Event::Kind::kResync) {
+    relist_now_ = true;
+    bell_.ring();
+    return;
+  }
+  if (event.kind == cri::Event::Kind::kOom) {
+    if (oom_killed_.size() >= kMostOomMarks) oom_killed_.clear();
+    oom_killed_.insert(event.id);
+    return;
+  }
+  if (const auto owner = cache_.owner_of(event.id)) {
+    tell(event, *owner);
+  } else {
+    scope_.spawn("owner of " + event.id, find_owner(event));
+  }
+}
+
+void Pleg::tell(const cri::Event& event, const PodUid& uid) {
+  PodEvent told{uid, PodEvent::Kind::kSync, event.id};
+  switch (event.kind) {
+    case cri::Event::Kind::kStarted: told.kind = PodEvent::Kind::kStarted; break;
+    case cri::Event::Kind::kStopped:
+      told.kind = PodEvent::Kind::kDied;
+      if (event.exit_code) {
+        const bool oom = oom_killed_.erase(event.id) > 0;
+        (void)cache_.believe_exit(ContainerId(event.id), *event.exit_code, event.at.value_or(loop_.clock().wall()),
+                                  oom);
+      }
+      break;
+    case cri::Event::Kind::kDeleted: told.kind = PodEvent::Kind::kRemoved; break;
+    case cri::Event::Kind::kCreated: told.kind = PodEvent::Kind::kChanged; break;
+    case cri::Event::Kind::kOom:
+    case cri::Event::Kind::kResync: break;
+  }
+  log_v(4, kFlow.subject, "pod event", {{"uid", uid.value}, {"id", event.id.substr(0, 12)}});
+  sink_(told);
+}
+
+// The event came before any look has seen its container: ask whose it is.
+Co<void> Pleg::find_owner(cri::Event event) {
+  const Instant deadline = after(loop_.now(), 2s);
+  cri::Filter filter;
+  filter.id = event.id;
+  const auto containers = co_await runtime_.list_containers(filter, deadline);
+  if (containers.ok()) cache_.note_lists({}, *containers);
+  if (!cache_.owner_of(event.id)) {
+    const auto sandboxes = co_await runtime_.list_sandboxes(filter, deadline);
+    if (sandboxes.ok()) cache_.note_lists(*sandboxes, {});
+  }
+  // A container that is in no list any more, or that is not a pod's, needs no mark.
+  if (const auto owner = cache_.owner_of(event.id)) tell(event, *owner);
+}
+
+Co<absl::Status> Pleg::relist() {
+  const Instant deadline = after(loop_.now(), options_.list_deadline);
+  Step step(steps_, kFlow, StepKind::kList, "all sandboxes and containers", deadline);
+  const auto sandboxes = co_await runtime_.list_sandboxes({}, deadline);
+  if (!sandboxes.ok()) {
+    step.end(sandboxes.status());
+    co_return annotate(sandboxes.status(), "list all sandboxes");
+  }
+  const auto containers = co_await runtime_.list_containers({}, deadline);
+  step.end(containers.status());
+  if (!containers.ok()) co_return annotate(containers.status(), "list all containers");
+  ++relists_;
+  last_good_ = loop_.now();
+  cache_.note_lists(*sandboxes, *containers);
+  AllStates now = states_of(*sandboxes, *containers);
+  const auto events = generate_events(states_, now);
+  states_ = std::move(now);
+  for (const auto& event : events) sink_(event);
+  co_return absl::OkStatus();
+}
+
+std::string Pleg::unhealthy_because() const {
+  if (!last_good_) return "pleg has yet to be successful";
+  const Duration age = loop_.clock().now() - *last_good_;
+  if (age <= options_.healthy_within) return "";
+  return fmt::format("pleg was last seen active {} ago; threshold is {}",
+                     to_text(std::chrono::floor<std::chrono::seconds>(age)), to_text(options_.healthy_within));
+}
+
+}  // namespace podwright::pleg

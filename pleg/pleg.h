@@ -1,0 +1,62 @@
+// Pleg: pod lifecycle events. The runtime's own events drive it; a slow full list catches what was missed, a fast one
+// stands in while the event stream is down. An event is only a mark on a pod: marks are lossless and may repeat.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "base/co/scope.h"
+#include "base/co/sink.h"
+#include "base/step/step.h"
+#include "cri/runtime.h"
+#include "pleg/relist.h"
+#include "pleg/runtime_cache.h"
+
+namespace podwright::pleg {
+
+class Pleg {
+ public:
+  struct Options {
+    Duration relist_period = std::chrono::seconds(30);
+    Duration relist_period_without_events = std::chrono::seconds(1);
+    Duration list_deadline = std::chrono::minutes(2);
+    // Without a good list for this long the runtime counts as unhealthy. Source: the generic PLEG's relist threshold.
+    Duration healthy_within = std::chrono::minutes(3);
+  };
+
+  Pleg(Loop& loop, cri::Runtime& runtime, cri::RuntimeEvents& events, RuntimeCache& cache, Steps& steps,
+       Options options, Sink<PodEvent> sink);
+
+  // Runs until cancelled.
+  Co<void> run();
+
+  // Empty where all is well; else upstream's words: "pleg was last seen active 4m0s ago; threshold is 3m0s".
+  std::string unhealthy_because() const;
+  bool event_stream_open() const { return open_; }
+  uint64_t relists() const { return relists_; }
+
+ private:
+  void on_event(const cri::Event& event);
+  void on_open(bool open);
+  Co<void> find_owner(cri::Event event);
+  Co<absl::Status> relist();
+  void tell(const cri::Event& event, const PodUid& uid);
+
+  Loop& loop_;
+  cri::Runtime& runtime_;
+  cri::RuntimeEvents& events_;
+  RuntimeCache& cache_;
+  Steps& steps_;
+  Options options_;
+  Sink<PodEvent> sink_;
+  AllStates states_;
+  std::set<std::string> oom_killed_;
+  std::optional<Instant> last_good_;
+  uint64_t relists_ = 0;
+  bool open_ = false;
+  bool relist_now_ = true;
+  Bell bell_;
+  Scope scope_;
+};
+
+}  // namespace podwright::pleg
