@@ -75,4 +75,8 @@ inline constexpr std::size_t kLogLineBytes = 1 << 20;
 // One frame of an exec or attach session on the local socket. Source: ours; both sides write at most 64 KiB at once.
 inline constexpr std::size_t kStreamFrameBytes = 1 << 20;
 
+// One answer of the agent on the local socket, as the command line reads it. Source: ours; 1,000 pods with their status
+// are some 10 MB.
+inline constexpr std::size_t kLocalReplyBytes = 256 << 20;
+
 }  // namespace podwright::limits
