@@ -1,0 +1,29 @@
+// The real RuntimeEvents: the runtime's own event stream. GetContainerEvents where the runtime has it, else
+// containerd's event service on the same socket, else nothing (the full list then stands in for it).
+#pragma once
+
+#include "base/rpc/channel.h"
+#include "cri/runtime.h"
+
+namespace podwright::cri {
+
+class GrpcEvents final : public RuntimeEvents {
+ public:
+  GrpcEvents(Loop& loop, rpc::Channel& channel) : loop_(loop), channel_(channel) {}
+
+  Co<void> watch(Sink<Event> sink, Sink<bool> open) override;
+
+ private:
+  Co<absl::Status> watch_cri(Sink<Event> sink, Sink<bool> open);
+  Co<absl::Status> watch_containerd(Sink<Event> sink, Sink<bool> open);
+
+  Loop& loop_;
+  rpc::Channel& channel_;
+  bool no_cri_events_ = false;
+};
+
+// One message of either stream, as an event; nothing for what is of no interest. For tests.
+std::optional<Event> event_of_cri(const std::string& bytes);
+std::optional<Event> event_of_containerd(const std::string& bytes);
+
+}  // namespace podwright::cri
