@@ -79,4 +79,20 @@ inline constexpr std::size_t kStreamFrameBytes = 1 << 20;
 // are some 10 MB.
 inline constexpr std::size_t kLocalReplyBytes = 256 << 20;
 
+// One document of JSON or YAML. Source: the kubelet's bound of a static manifest is 10 MB.
+inline constexpr std::size_t kDocumentBytes = 10 << 20;
+
+// Nesting, nodes and documents of what is parsed. Source: CVE-2019-11253 (expansion of aliases); the deepest object of
+// the API has some 20 levels.
+inline constexpr int kDocumentDepth = 100;
+inline constexpr std::size_t kDocumentNodes = 200'000;
+inline constexpr std::size_t kDocuments = 500;
+
+// One file of a cgroup. Source: cgroup.procs of a pod with the kernel's most of 4 million processes at 8 bytes each.
+inline constexpr std::size_t kCgroupFileBytes = 32 << 20;
+
+// Cgroups looked at below one pod's in one round. Source: a workload may make some itself; systemd in a container makes
+// a few hundred. What is beyond is removed by the next round.
+inline constexpr std::size_t kCgroupsBelowPod = 20'000;
+
 }  // namespace podwright::limits

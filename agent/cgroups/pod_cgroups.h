@@ -63,6 +63,8 @@ class PodCgroups {
   // Bounds all pods together. The kernel refuses (FailedPrecondition) a memory bound below what is used already.
   Co<absl::Status> enforce(NodeAllocatable allocatable);
 
+  // Counts a pod that runs already (after a restart of the agent) in its QoS class, without touching anything.
+  void adopt(const core::Pod& pod);
   // Makes the pod's cgroup and sets what its spec asks for; of an existing one it sets what has changed. The QoS
   // classes follow first.
   Co<absl::Status> ensure(std::shared_ptr<const core::Pod> pod);
