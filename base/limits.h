@@ -95,4 +95,7 @@ inline constexpr std::size_t kCgroupFileBytes = 32 << 20;
 // a few hundred. What is beyond is removed by the next round.
 inline constexpr std::size_t kCgroupsBelowPod = 20'000;
 
+// Arguments and environment of a child. Source: the kernel's ARG_MAX with the usual 8 MiB stack is 2 MiB.
+inline constexpr std::size_t kCommandBytes = 2 << 20;
+
 }  // namespace podwright::limits
