@@ -93,7 +93,7 @@ inline constexpr std::size_t kCgroupFileBytes = 32 << 20;
 
 // Cgroups looked at below one pod's in one round. Source: a workload may make some itself; systemd in a container makes
 // a few hundred. What is beyond is removed by the next round.
-inline constexpr std::size_t kCgroupsBelowPod = 20'000;
+inline constexpr std::size_t kCgroupsBelowPod = 4'000;
 
 // Arguments and environment of a child. Source: the kernel's ARG_MAX with the usual 8 MiB stack is 2 MiB.
 inline constexpr std::size_t kCommandBytes = 2 << 20;

@@ -5,6 +5,7 @@
 #include "base/co/offload.h"
 #include "base/co/sim_loop.h"
 #include "base/files/memory_cgroups.h"
+#include "base/limits.h"
 
 using namespace podwright;
 using namespace podwright::cgroups;
@@ -244,4 +245,30 @@ TEST_CASE("a machine without the memory controller is refused with its name") {
   REQUIRE(tree.unmount("/sys/fs/cgroup/memory", false).ok());
   const auto lacking = Hierarchy::detect(tree);
   CHECK(lacking.status().message().find("memory") != absl::string_view::npos);
+}
+
+TEST_CASE("a file of a cgroup longer than kCgroupFileBytes is an error, not a guess") {
+  SimLoop loop;
+  MemoryTree tree(loop);
+  REQUIRE(tree.make_directories("/sys/fs/cgroup", 0755).ok());
+  REQUIRE(tree.mount("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, "").ok());
+  const std::string text(limits::kCgroupFileBytes + 1, 'x');
+  REQUIRE(tree.write("/sys/fs/cgroup/cgroup.controllers", text, 0444).ok());
+
+  CHECK(Hierarchy::detect(tree).status().code() == absl::StatusCode::kResourceExhausted);
+}
+
+TEST_CASE("more cgroups below a pod's than kCgroupsBelowPod are removed in several rounds") {
+  World world(MemoryCgroups::Version::kV1);
+  const std::string path = "/kubepods/besteffort/poda";
+  REQUIRE(run_and_get(world.loop, world.cgroups->ensure(a_pod("a", "", ""))).ok());
+  const std::string top = "/sys/fs/cgroup/systemd" + path;
+  const int half = static_cast<int>(limits::kCgroupsBelowPod) / 2;
+  for (int i = 0; i <= half; ++i) {
+    REQUIRE(world.tree.make_directories(fmt::format("{}/{}/in", top, i), 0755).ok());
+  }
+
+  CHECK(run_and_get(world.loop, world.cgroups->remove(PodUid("a"))).ok());
+
+  CHECK_FALSE(world.cgroups->exists(PodUid("a")));
 }

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "base/limits.h"
 #include "tests/base/files/trees.h"
 
 using namespace podwright;
@@ -209,4 +210,18 @@ TEST_CASE("mountinfo is parsed with its escapes, options and propagation") {
   CHECK(entries[1].shared);
   CHECK(entries[2].fs_type == "nfs");
   CHECK(entries[2].options == std::vector<std::string>{"rw"});
+}
+
+TEST_CASE("mountinfo of kMountInfoBytes is parsed, and one broken in any place does no harm") {
+  const std::string line = "36 35 98:0 / /mnt\\040x rw,noatime shared:1 - overlay none rw,lowerdir=/a:/b\n";
+  std::string text;
+  while (text.size() + line.size() <= limits::kMountInfoBytes) text += line;
+  CHECK(parse_mountinfo(text).size() == text.size() / line.size());
+
+  for (std::size_t cut = 0; cut <= line.size(); ++cut) {
+    const auto entries = parse_mountinfo(line.substr(0, cut));
+    CHECK(entries.size() <= 1);
+    (void)parse_mountinfo(line.substr(cut));
+  }
+  CHECK(parse_mountinfo("\\ \\0 \\04 - \\\n- - - - - - - - -\n\n\n").size() <= 1);
 }

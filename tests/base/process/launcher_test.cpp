@@ -8,6 +8,7 @@
 
 #include "base/co/real_loop.h"
 #include "base/co/scope.h"
+#include "base/limits.h"
 #include "base/process/launcher_processes.h"
 #include "base/process/signals.h"
 
@@ -108,7 +109,8 @@ TEST_CASE("what cannot be executed says why") {
   const std::string nul("a\0b", 3);
   CHECK(world.run({.program = "/bin/true", .arguments = {nul}, .env = {}, .stdin_bytes = ""}).status().code() ==
         absl::StatusCode::kInvalidArgument);
-  ProcessRequest large{.program = "/bin/true", .arguments = {std::string(3 << 20, 'x')}, .env = {}, .stdin_bytes = ""};
+  ProcessRequest large{
+      .program = "/bin/true", .arguments = {std::string(limits::kCommandBytes, 'x')}, .env = {}, .stdin_bytes = ""};
   CHECK(world.run(large).status().code() == absl::StatusCode::kInvalidArgument);
 }
 
