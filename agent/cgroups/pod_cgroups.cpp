@@ -15,6 +15,14 @@ PodUid uid_of(const core::Pod& pod) {
   return PodUid(pod.metadata().uid());
 }
 
+Limits limits_of(const NodeAllocatable& allocatable) {
+  Limits limits;
+  limits.cpu_shares = milli_cpu_to_shares(allocatable.milli_cpu);
+  limits.memory_bytes = allocatable.memory_bytes;
+  limits.pids = allocatable.pids;
+  return limits;
+}
+
 }  // namespace
 
 PodCgroups::PodCgroups(Loop& loop, Offload& offload, Tree& tree, Signals& signals, Hierarchy hierarchy, Options options,
@@ -53,14 +61,22 @@ Co<absl::Status> PodCgroups::start() {
 
 Co<absl::Status> PodCgroups::enforce(NodeAllocatable allocatable) {
   if (!options_.per_qos) co_return absl::OkStatus();
-  Limits limits;
-  limits.cpu_shares = milli_cpu_to_shares(allocatable.milli_cpu);
-  limits.memory_bytes = allocatable.memory_bytes;
-  limits.pids = allocatable.pids;
+  const Limits limits = limits_of(allocatable);
   const Name kubepods = kubepods_name(root_);
   const absl::Status set = co_await driver_.make(kubepods, limits, call_deadline());
   if (!set.ok()) co_return annotate(set, "bound all pods by the node's allocatable");
   co_return absl::OkStatus();
+}
+
+Co<absl::Status> PodCgroups::enforce_existing(std::string cgroup, NodeAllocatable reserved) {
+  const Name name = parse_root(cgroup, options_.driver);
+  const std::string path = to_path(name, options_.driver);
+  if (name.empty() || !hierarchy_.exists(tree_, path)) {
+    co_return absl::NotFoundError(fmt::format("bound cgroup {}: it does not exist", cgroup));
+  }
+  const Limits limits = limits_of(reserved);
+  const absl::Status set = co_await driver_.make(name, limits, call_deadline());
+  co_return set.ok() ? set : annotate(set, "bound cgroup {}", cgroup);
 }
 
 void PodCgroups::adopt(const core::Pod& pod) {

@@ -3,7 +3,8 @@
 //     burstable, besteffort
 //       pod<uid>          one pod; the runtime makes those of its containers below
 //     pod<uid>            a guaranteed pod
-// Nothing outside kubepods (below cgroupRoot) is ever touched. Loop thread only; the work on files is offloaded.
+// Nothing outside kubepods (below cgroupRoot) is touched, but for enforce_existing(). Loop thread only; the work on
+// files is offloaded.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -65,6 +66,10 @@ class PodCgroups {
 
   // Counts a pod that runs already (after a restart of the agent) in its QoS class, without touching anything.
   void adopt(const core::Pod& pod);
+  // The same of a cgroup outside that exists already (systemReservedCgroup, kubeReservedCgroup); NotFound where it does
+  // not. It is the only thing outside kubepods that is changed, and only on the configuration's word.
+  Co<absl::Status> enforce_existing(std::string cgroup, NodeAllocatable reserved);
+
   // Makes the pod's cgroup and sets what its spec asks for; of an existing one it sets what has changed. The QoS
   // classes follow first.
   Co<absl::Status> ensure(std::shared_ptr<const core::Pod> pod);

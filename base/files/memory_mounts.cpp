@@ -87,6 +87,7 @@ int MemoryTree::mount_at(const Found& target, NodePtr root, MountEntry entry, bo
   mount->covered = target.spot().node;
   mount->root = std::move(root);
   mount->read_only = read_only;
+  ++mount->covered->mounts_on;
   mounts_.push_back(std::move(mount));
   return 0;
 }
@@ -159,7 +160,10 @@ absl::Status MemoryTree::unmount(const std::string& target, bool lazily) {
     }
   }
   if (gone.size() > 1 && !lazily) return failed(EBUSY, "umount", target);
-  for (const MountPtr& each : gone) std::erase(mounts_, each);
+  for (const MountPtr& each : gone) {
+    --each->covered->mounts_on;
+    std::erase(mounts_, each);
+  }
   return absl::OkStatus();
 }
 
@@ -269,7 +273,7 @@ void MemoryTree::set_fs_stat(const std::string& prefix, FsStat stat) {
 
 void MemoryTree::power_cut() {
   const std::scoped_lock lock(mutex_);
-  mounts_.resize(1);
+  for (; mounts_.size() > 1; mounts_.pop_back()) --mounts_.back()->covered->mounts_on;
   if (!journal_.empty()) {
     // The first call that did not reach the disk; one past the last where all did.
     const uint64_t first = journal_.front().call;

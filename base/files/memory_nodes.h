@@ -22,6 +22,7 @@ struct Node {
   std::shared_ptr<SpecialFs> special;
   std::string special_path;  // from the root of the special file system
   std::vector<std::weak_ptr<WatchState>> watches;
+  int mounts_on = 0;  // mounts that cover this node
 
   bool is(FileType type) const { return info.type == type; }
 };

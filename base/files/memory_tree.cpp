@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <climits>
-#include <deque>
 
 #include "base/files/memory_nodes.h"
 #include "base/status/annotate.h"
@@ -25,6 +24,7 @@ constexpr std::size_t kMostChanges = 4096;
 
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> parts;
+  parts.reserve(12);
   while (!path.empty()) {
     const std::size_t slash = std::min(path.find('/'), path.size());
     if (slash > 0) parts.emplace_back(path.substr(0, slash));
@@ -64,7 +64,7 @@ void MemoryTree::attach(Loop& loop) {
 // --- walking -----------------------------------------------------------------------------------------------------
 
 Spot MemoryTree::enter(MountPtr mount, NodePtr node) const {
-  for (bool entered = true; entered;) {
+  for (bool entered = node->mounts_on > 0; entered;) {
     entered = false;
     for (const MountPtr& other : mounts_) {
       if (other->parent != mount || other->covered != node) continue;
@@ -82,18 +82,19 @@ int MemoryTree::walk(const std::string& path, bool follow_last, Found* found, co
   if (beneath == nullptr && !path.starts_with('/')) return EINVAL;  // the agent's paths are absolute
   if (beneath != nullptr && path.starts_with('/')) return EXDEV;
   Found at;
+  at.trail.reserve(12);
   if (beneath != nullptr) {
     at = *beneath;
   } else {
     at.trail.push_back(enter(mounts_.front(), root_));
   }
   const std::size_t floor = at.trail.size();
-  const std::vector<std::string> parts = parts_of(path);
-  std::deque<std::string> rest(parts.begin(), parts.end());
+  std::vector<std::string> rest = parts_of(path);
+  std::reverse(rest.begin(), rest.end());  // the next part is the last
   int links = 0;
   while (!rest.empty()) {
-    const std::string name = std::move(rest.front());
-    rest.pop_front();
+    std::string name = std::move(rest.back());
+    rest.pop_back();
     if (!at.node().is(FileType::kDirectory)) return ENOTDIR;
     if (name == ".") continue;
     if (name == "..") {
@@ -121,11 +122,11 @@ int MemoryTree::walk(const std::string& path, bool follow_last, Found* found, co
         at.names.clear();
       }
       const std::vector<std::string> more = parts_of(target);
-      rest.insert(rest.begin(), more.begin(), more.end());
+      rest.insert(rest.end(), more.rbegin(), more.rend());
       continue;
     }
     at.trail.push_back(enter(at.spot().mount, child->second));
-    at.names.push_back(name);
+    at.names.push_back(std::move(name));
   }
   *found = std::move(at);
   return 0;
@@ -140,8 +141,7 @@ int MemoryTree::find(const std::string& path, bool follow_last, Access access, F
 }
 
 bool MemoryTree::is_busy(const Node& node) const {
-  return std::any_of(mounts_.begin(), mounts_.end(),
-                     [&node](const MountPtr& mount) { return mount->covered.get() == &node; });
+  return node.mounts_on > 0;
 }
 
 // --- nodes -------------------------------------------------------------------------------------------------------

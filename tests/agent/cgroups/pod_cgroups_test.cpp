@@ -196,10 +196,10 @@ TEST_CASE("a cgroup whose process the kernel holds is listed as left until it is
 
 TEST_CASE("cgroups of many short pods leave nothing behind (K107)") {
   World world(MemoryCgroups::Version::kV1);
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 120; ++i) {
     const std::string uid = fmt::format("p{}", i);
     REQUIRE(run_and_get(world.loop, world.cgroups->ensure(a_pod(uid, i % 2 == 0 ? "10m" : "", ""))).ok());
-    if (i % 100 == 0) world.files->put(1000 + i, "/kubepods/burstable/pod" + uid);
+    if (i % 40 == 0) world.files->put(1000 + i, "/kubepods/burstable/pod" + uid);
     REQUIRE(run_and_get(world.loop, world.cgroups->remove(PodUid(uid))).ok());
   }
 
@@ -207,6 +207,24 @@ TEST_CASE("cgroups of many short pods leave nothing behind (K107)") {
   CHECK(world.cgroups->leftovers().empty());
   CHECK(world.tree.list("/sys/fs/cgroup/memory/kubepods/burstable")->size() ==
         world.tree.list("/sys/fs/cgroup/memory/kubepods/besteffort")->size());
+}
+
+TEST_CASE("a reserved cgroup is bounded where it exists and never made") {
+  World world(MemoryCgroups::Version::kV1);
+  for (const char* controller : {"cpu", "memory", "pids"}) {
+    REQUIRE(world.tree.make_directories(world.cgroups->hierarchy().directory(controller, "/system"), 0755).ok());
+  }
+  const NodeAllocatable reserved{.milli_cpu = 500, .memory_bytes = 1 << 30, .pids = 200};
+
+  CHECK(run_and_get(world.loop, world.cgroups->enforce_existing("/system", reserved)).ok());
+
+  CHECK(world.value("cpu", "/system", "cpu.shares") == "512");
+  CHECK(world.value("memory", "/system", "memory.limit_in_bytes") == "1073741824");
+  CHECK(world.value("pids", "/system", "pids.max") == "200");
+  CHECK(run_and_get(world.loop, world.cgroups->enforce_existing("/none", reserved)).code() ==
+        absl::StatusCode::kNotFound);
+  CHECK_FALSE(world.tree.info("/sys/fs/cgroup/cpu/none").ok());
+  CHECK(run_and_get(world.loop, world.cgroups->enforce_existing("/", reserved)).code() == absl::StatusCode::kNotFound);
 }
 
 TEST_CASE("a cgroup root of one's own is where all is made") {
