@@ -11,6 +11,10 @@ namespace podwright::limits {
 // CRI lists of full nodes come close, so the design doubles it twice.
 inline constexpr int kGrpcReceiveBytes = 64 << 20;
 
+// Headers and trailers of a gRPC call, which carry the texts of errors. Source: ours; gRPC's default of 8 KiB turns a
+// long error of a runtime (runc's output in it) into one about its length.
+inline constexpr int kGrpcMetadataBytes = 64 << 10;
+
 // Output kept of one exec probe or hook, of each stream. Source: the kubelet's probe read limit of 10 KiB.
 inline constexpr std::size_t kExecOutputBytes = 10 << 10;
 

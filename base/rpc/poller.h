@@ -1,37 +1,41 @@
 // Poller: the one thread that waits for gRPC's completions, for all channels and servers of the process. It waits in
 // Next() without a time-out, passes (slot, ok) pairs to the loop in batches, and touches nothing else; what happens on
-// a completion stays in a table on the loop. No gRPC type shows in this header.
+// a completion stays in a table on the loop. No gRPC type shows in the public headers of this folder (poller.h,
+// payload.h, channel.h, server.h).
 #pragma once
 
-#include <absl/functional/any_invocable.h>
-
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 
 #include "base/co/loop.h"
 
 namespace podwright::rpc {
 
+class Queue;
+
 class Poller {
  public:
   explicit Poller(Loop& loop);
-  // Joins the thread; no call may be in flight any more.
+  // close().
   ~Poller();
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
-  // A place for what runs on the loop when a completion comes. The answer is the tag to hand to gRPC.
-  void* add(absl::AnyInvocable<void(bool ok)> then);
+  // Cuts the calls and servers that are still there, waits for their (prompt, local) end and joins the thread. A call
+  // made later fails with Cancelled. Twice is safe. On the loop thread.
+  void close();
 
-  // The completion queue, a grpc::CompletionQueue*; for the files of base/rpc only.
-  void* queue();
-
-  // Completions that have not come yet.
+  // Completions that have not come yet, for leak checks.
   std::size_t pending() const;
 
+  Loop& loop() const { return loop_; }
+
+  // For the files of base/rpc only.
+  const std::shared_ptr<Queue>& queue() const { return queue_; }
+
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  Loop& loop_;
+  std::shared_ptr<Queue> queue_;
 };
 
 }  // namespace podwright::rpc

@@ -24,6 +24,14 @@ SandboxState from_wire(wire::PodSandboxState state) {
   return state == wire::SANDBOX_READY ? SandboxState::kReady : SandboxState::kNotReady;
 }
 
+Propagation from_wire(wire::MountPropagation propagation) {
+  switch (propagation) {
+    case wire::PROPAGATION_HOST_TO_CONTAINER: return Propagation::kHostToContainer;
+    case wire::PROPAGATION_BIDIRECTIONAL: return Propagation::kBidirectional;
+    default: return Propagation::kPrivate;  // also what a newer runtime may send
+  }
+}
+
 template <class Metadata>
 void set_metadata(const Metadata& from, SandboxStatus& to) {
   to.pod = {from.namespace_(), from.name()};
@@ -120,6 +128,11 @@ ContainerStatus from_wire(const wire::ContainerStatus& from) {
     one.container_path = mount.container_path();
     one.host_path = mount.host_path();
     one.readonly = mount.readonly();
+    one.recursive_readonly = mount.recursive_read_only();
+    one.selinux_relabel = mount.selinux_relabel();
+    one.propagation = from_wire(mount.propagation());
+    one.image = mount.image().image();
+    one.image_sub_path = mount.image_sub_path();
     to.mounts.push_back(std::move(one));
   }
   if (from.resources().has_linux()) to.resources = from_wire(from.resources().linux());

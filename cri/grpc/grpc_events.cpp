@@ -12,6 +12,9 @@ namespace {
 
 constexpr Duration kFirstRetry = 100ms;
 constexpr Duration kLongestRetry = 5s;
+constexpr Duration kRetryUnimplemented = std::chrono::minutes(5);
+// An unknown method is refused locally within a few milliseconds.
+constexpr Duration kRefusalTime = 250ms;
 // The namespace that containerd's CRI plugin uses.
 constexpr char kNamespace[] = "k8s.io";
 
@@ -32,9 +35,7 @@ std::optional<T> parse(const google::protobuf::Any& any, std::string_view type) 
 
 }  // namespace
 
-std::optional<Event> event_of_cri(const std::string& bytes) {
-  runtime::v1::ContainerEventResponse message;
-  if (!message.ParseFromString(bytes)) return std::nullopt;
+std::optional<Event> event_of(const runtime::v1::ContainerEventResponse& message) {
   Event event;
   event.id = message.container_id();
   switch (message.container_event_type()) {
@@ -54,9 +55,8 @@ std::optional<Event> event_of_cri(const std::string& bytes) {
   return event;
 }
 
-std::optional<Event> event_of_containerd(const std::string& bytes) {
-  containerd::types::Envelope envelope;
-  if (!envelope.ParseFromString(bytes) || envelope.namespace_() != kNamespace) return std::nullopt;
+std::optional<Event> event_of(const containerd::types::Envelope& envelope) {
+  if (envelope.namespace_() != kNamespace) return std::nullopt;
   Event event;
   if (const auto exit = parse<containerd::events::TaskExit>(envelope.event(), "containerd.events.TaskExit")) {
     // Execs end as tasks too; only the container's own process is its end.
@@ -88,57 +88,78 @@ std::optional<Event> event_of_containerd(const std::string& bytes) {
   return std::nullopt;
 }
 
+namespace {
+
+// Hands the events of one opened stream on until it ends. A server of events sends nothing before the first event, not
+// even headers, so a stream counts as open once it was not refused for a moment on a standing connection.
+template <class Message>
+Co<absl::Status> follow(rpc::Channel& channel, rpc::Reader<Message> reader, Sink<Event> sink, Sink<bool> open) {
+  Loop& loop = channel.loop();
+  bool opened = false;
+  while (true) {
+    const Instant deadline = opened ? Instant::max() : after(loop.now(), kRefusalTime);
+    absl::StatusOr<std::optional<Message>> next = co_await reader.next(deadline);
+    if (co_await is_stopping()) {
+      co_await reader.close();
+      co_return absl::CancelledError("the flow is stopping");
+    }
+    const bool quiet = !opened && absl::IsDeadlineExceeded(next.status());
+    if (quiet && channel.connectivity() != rpc::Connectivity::kReady) continue;
+    if (!opened && (quiet || (next.ok() && next->has_value()))) {
+      opened = true;
+      open(true);
+      sink(Event{});
+    }
+    if (quiet) continue;
+    if (!next.ok()) co_return next.status();
+    if (!next->has_value()) co_return absl::UnavailableError("the runtime ended the event stream");
+    if (const auto event = event_of(**next)) sink(*event);
+  }
+}
+
+}  // namespace
+
+void GrpcEvents::tell(bool open, const Sink<bool>& sink) {
+  if (told_open_ == open) return;
+  told_open_ = open;
+  sink(open);
+}
+
 Co<absl::Status> GrpcEvents::watch_cri(Sink<Event> sink, Sink<bool> open) {
-  // The server refuses an unknown method only after the call was accepted, so openness is told by the first event.
-  co_return co_await channel_.stream(
-      "/runtime.v1.RuntimeService/GetContainerEvents", "",
-      [&sink, &open](const std::string& bytes) {
-        open(true);
-        if (const auto event = event_of_cri(bytes)) sink(*event);
-        return true;
-      },
-      [&sink] { sink(Event{}); });
+  const runtime::v1::GetEventsRequest request;
+  auto reader =
+      channel_.read<runtime::v1::ContainerEventResponse>("/runtime.v1.RuntimeService/GetContainerEvents", request);
+  co_return co_await follow(channel_, std::move(reader), std::move(sink), std::move(open));
 }
 
 Co<absl::Status> GrpcEvents::watch_containerd(Sink<Event> sink, Sink<bool> open) {
   containerd::services::events::v1::SubscribeRequest request;
   request.add_filters(std::string("namespace==") + kNamespace + ",topic~=\"^/tasks/(exit|oom|start)$\"");
   request.add_filters(std::string("namespace==") + kNamespace + ",topic==\"/containers/delete\"");
-  co_return co_await channel_.stream(
-      "/containerd.services.events.v1.Events/Subscribe", request.SerializeAsString(),
-      [&sink](const std::string& bytes) {
-        if (const auto event = event_of_containerd(bytes)) sink(*event);
-        return true;
-      },
-      [&sink, &open] {
-        open(true);
-        sink(Event{});
-      });
+  auto reader = channel_.read<containerd::types::Envelope>("/containerd.services.events.v1.Events/Subscribe", request);
+  co_return co_await follow(channel_, std::move(reader), std::move(sink), std::move(open));
 }
 
 Co<void> GrpcEvents::watch(Sink<Event> sink, Sink<bool> open) {
   Duration retry = kFirstRetry;
-  bool told = false;
+  bool said = false;
+  const Sink<bool> tell_open = [this, open](bool is_open) { tell(is_open, open); };
   while (!co_await is_stopping()) {
     const Instant begin = loop_.now();
-    absl::Status status = absl::UnimplementedError("not tried");
-    if (!no_cri_events_) {
-      status = co_await watch_cri(sink, open);
-      if (absl::IsUnimplemented(status)) no_cri_events_ = true;
-    }
-    if (no_cri_events_) status = co_await watch_containerd(sink, open);
-    open(false);
+    absl::Status status = co_await watch_cri(sink, tell_open);
+    if (absl::IsUnimplemented(status)) status = co_await watch_containerd(sink, tell_open);
+    tell(false, open);
     if (co_await is_stopping()) break;
     if (absl::IsUnimplemented(status)) {
       // Neither service: the list does the work; look again now and then, since the runtime may be upgraded.
-      no_cri_events_ = false;
-      retry = std::chrono::minutes(5);
-      if (!std::exchange(told, true)) log_info(kWho, "the runtime has no event stream, listing instead");
+      retry = kRetryUnimplemented;
+      if (!std::exchange(said, true)) log_info(kWho, "the runtime has no event stream, listing instead");
     } else {
       log_v(2, kWho, "event stream ended", {{"error", text_of(status)}});
-      retry = loop_.now() - begin > kLongestRetry ? kFirstRetry : std::min(2 * retry, kLongestRetry);
+      const bool lasted = loop_.now() - begin > kLongestRetry;
+      retry = lasted ? kFirstRetry : std::min(2 * std::max(retry, kFirstRetry), kLongestRetry);
     }
-    if (co_await sleep_until(loop_, after(loop_.now(), retry)) == Wait::kCancelled) break;
+    if (co_await sleep_until(loop_, after(loop_.now(), loop_.rng().jitter(retry, 0.2))) == Wait::kCancelled) break;
   }
 }
 

@@ -5,6 +5,13 @@
 #include "base/rpc/channel.h"
 #include "cri/runtime.h"
 
+namespace runtime::v1 {
+class ContainerEventResponse;
+}
+namespace containerd::types {
+class Envelope;
+}
+
 namespace podwright::cri {
 
 class GrpcEvents final : public RuntimeEvents {
@@ -16,14 +23,15 @@ class GrpcEvents final : public RuntimeEvents {
  private:
   Co<absl::Status> watch_cri(Sink<Event> sink, Sink<bool> open);
   Co<absl::Status> watch_containerd(Sink<Event> sink, Sink<bool> open);
+  void tell(bool open, const Sink<bool>& sink);
 
   Loop& loop_;
   rpc::Channel& channel_;
-  bool no_cri_events_ = false;
+  std::optional<bool> told_open_;
 };
 
-// One message of either stream, as an event; nothing for what is of no interest. For tests.
-std::optional<Event> event_of_cri(const std::string& bytes);
-std::optional<Event> event_of_containerd(const std::string& bytes);
+// One message of either stream, as an event; nothing for what is of no interest.
+std::optional<Event> event_of(const runtime::v1::ContainerEventResponse& message);
+std::optional<Event> event_of(const containerd::types::Envelope& message);
 
 }  // namespace podwright::cri

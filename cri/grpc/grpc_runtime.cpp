@@ -26,24 +26,44 @@ GrpcRuntime::GrpcRuntime(Loop& loop, rpc::Channel& channel, GrpcOptions options)
     : channel_(channel),
       reads_(loop, options.reads),
       writes_(loop, options.writes),
+      stops_(loop, options.stops),
       execs_(loop, options.execs),
       stats_(loop, options.stats) {}
 
 template <class Response, class Request>
-Co<absl::StatusOr<Response>> GrpcRuntime::call(Slots& kind, const char* method, Request request, Instant deadline) {
+Co<absl::StatusOr<Response>> GrpcRuntime::call(Slots& kind, const char* method, Request request, Instant deadline,
+                                               rpc::CallOptions options) {
   auto slot = co_await kind.acquire(deadline);
   if (!slot.ok()) co_return slot.status();
-  absl::StatusOr<Response> answer = co_await channel_.unary<Response>(method, std::move(request), deadline);
+  absl::StatusOr<Response> answer =
+      co_await channel_.unary<Response>(method, std::move(request), deadline, std::move(options));
   if (!answer.ok()) co_return classify(answer.status());
   co_return answer;
 }
 
-Co<absl::StatusOr<Version>> GrpcRuntime::version(Instant deadline) {
+Co<absl::StatusOr<Version>> GrpcRuntime::ask_version(rpc::CallOptions options, Instant deadline) {
   wire::VersionRequest request;
-  request.set_version("v1");
-  auto answer = co_await call<wire::VersionResponse>(reads_, PODWRIGHT_CRI_METHOD("Version"), request, deadline);
+  // The version of the contract of this call alone, which has stood still since the first.
+  request.set_version("0.1.0");
+  auto answer = co_await call<wire::VersionResponse>(reads_, PODWRIGHT_CRI_METHOD("Version"), request, deadline,
+                                                     std::move(options));
   if (!answer.ok()) co_return answer.status();
   co_return Version{answer->runtime_name(), answer->runtime_version(), answer->runtime_api_version()};
+}
+
+Co<absl::StatusOr<Version>> GrpcRuntime::version(Instant deadline) {
+  co_return co_await ask_version({}, deadline);
+}
+
+Co<absl::StatusOr<Version>> GrpcRuntime::connect(Instant deadline) {
+  rpc::CallOptions patient;
+  patient.wait_for_ready = true;
+  absl::StatusOr<Version> version = co_await ask_version(std::move(patient), deadline);
+  if (absl::IsUnimplemented(version.status())) {
+    co_return absl::FailedPreconditionError(
+        fmt::format("the runtime at {} does not speak CRI v1: is its CRI plugin disabled", channel_.target()));
+  }
+  co_return version;
 }
 
 Co<absl::StatusOr<RuntimeStatus>> GrpcRuntime::status(bool verbose, Instant deadline) {
@@ -77,7 +97,7 @@ Co<absl::Status> GrpcRuntime::stop_sandbox(SandboxId id, Instant deadline) {
   wire::StopPodSandboxRequest request;
   request.set_pod_sandbox_id(id.value);
   auto answer =
-      co_await call<wire::StopPodSandboxResponse>(writes_, PODWRIGHT_CRI_METHOD("StopPodSandbox"), request, deadline);
+      co_await call<wire::StopPodSandboxResponse>(stops_, PODWRIGHT_CRI_METHOD("StopPodSandbox"), request, deadline);
   co_return gone_is_ok(answer.status());
 }
 
@@ -136,7 +156,7 @@ Co<absl::Status> GrpcRuntime::stop_container(ContainerId id, std::chrono::second
   request.set_container_id(id.value);
   request.set_timeout(grace.count());
   auto answer =
-      co_await call<wire::StopContainerResponse>(writes_, PODWRIGHT_CRI_METHOD("StopContainer"), request, deadline);
+      co_await call<wire::StopContainerResponse>(stops_, PODWRIGHT_CRI_METHOD("StopContainer"), request, deadline);
   co_return gone_is_ok(answer.status());
 }
 
@@ -237,6 +257,7 @@ Co<absl::StatusOr<std::string>> GrpcRuntime::port_forward_url(SandboxId sandbox,
 Co<absl::StatusOr<std::vector<ContainerStats>>> GrpcRuntime::list_stats(Filter filter, Instant deadline) {
   wire::ListContainerStatsRequest request;
   if (!filter.id.empty()) request.mutable_filter()->set_id(filter.id);
+  if (!filter.sandbox.empty()) request.mutable_filter()->set_pod_sandbox_id(filter.sandbox.value);
   for (const auto& [key, value] : filter.labels) (*request.mutable_filter()->mutable_label_selector())[key] = value;
   auto answer = co_await call<wire::ListContainerStatsResponse>(stats_, PODWRIGHT_CRI_METHOD("ListContainerStats"),
                                                                 request, deadline);

@@ -10,9 +10,13 @@
 
 namespace podwright::cri {
 
+// Calls in flight at once, of each kind.
 struct GrpcOptions {
   std::size_t reads = 32;
-  std::size_t writes = 64;
+  std::size_t writes = 16;
+  // StopContainer and StopPodSandbox wait for what they stop, up to a grace period each; behind the other writes they
+  // would hold up the start of pods.
+  std::size_t stops = 64;
   std::size_t execs = 8;
   std::size_t stats = 2;
 };
@@ -21,6 +25,9 @@ class GrpcRuntime final : public Runtime {
  public:
   GrpcRuntime(Loop& loop, rpc::Channel& channel, GrpcOptions options);
   GrpcRuntime(Loop& loop, rpc::Channel& channel) : GrpcRuntime(loop, channel, GrpcOptions()) {}
+
+  // The handshake: waits until the runtime answers. FailedPrecondition where it does not speak CRI v1.
+  Co<absl::StatusOr<Version>> connect(Instant deadline);
 
   Co<absl::StatusOr<Version>> version(Instant deadline) override;
   Co<absl::StatusOr<RuntimeStatus>> status(bool verbose, Instant deadline) override;
@@ -49,10 +56,12 @@ class GrpcRuntime final : public Runtime {
 
  private:
   template <class Response, class Request>
-  Co<absl::StatusOr<Response>> call(Slots& kind, const char* method, Request request, Instant deadline);
+  Co<absl::StatusOr<Response>> call(Slots& kind, const char* method, Request request, Instant deadline,
+                                    rpc::CallOptions options = {});
+  Co<absl::StatusOr<Version>> ask_version(rpc::CallOptions options, Instant deadline);
 
   rpc::Channel& channel_;
-  Slots reads_, writes_, execs_, stats_;
+  Slots reads_, writes_, stops_, execs_, stats_;
 };
 
 class GrpcImages final : public Images {
