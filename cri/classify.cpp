@@ -37,9 +37,12 @@ bool fits(const Row& row, std::string_view text) {
 }  // namespace
 
 absl::Status classify(const absl::Status& status) {
-  if (status.code() != absl::StatusCode::kUnknown) return status;
+  // containerd 2 sends a reserved name as FailedPrecondition.
+  const bool only_names = status.code() == absl::StatusCode::kFailedPrecondition;
+  if (status.code() != absl::StatusCode::kUnknown && !only_names) return status;
   const std::string text(status.message());
   for (const auto& row : kRows) {
+    if (only_names && row.code != absl::StatusCode::kAlreadyExists) continue;
     if (fits(row, text)) return absl::Status(row.code, text);
   }
   return status;
