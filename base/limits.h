@@ -102,4 +102,15 @@ inline constexpr std::size_t kCgroupsBelowPod = 4'000;
 // Arguments and environment of a child. Source: the kernel's ARG_MAX with the usual 8 MiB stack is 2 MiB.
 inline constexpr std::size_t kCommandBytes = 2 << 20;
 
+// One SPDY frame of a runtime's streaming server, and a header block of it, uncompressed. Source: ours; the servers copy
+// in pieces of 32 KiB, and their headers are a few words. A frame may say up to 16 MiB.
+inline constexpr std::size_t kSpdyFrameBytes = 1 << 20;
+inline constexpr std::size_t kSpdyHeaderBytes = 64 << 10;
+
+// The head of a streaming server's answer to an upgrade. Source: ours, as for other HTTP/1.1 heads.
+inline constexpr std::size_t kStreamingAnswerBytes = 64 << 10;
+
+// What a session's error stream brings: a Status, or the text of an error. Source: ours.
+inline constexpr std::size_t kStreamVerdictBytes = 64 << 10;
+
 }  // namespace podwright::limits
