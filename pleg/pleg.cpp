@@ -8,6 +8,9 @@ namespace {
 const Flow kFlow{"pleg", LogSubject{{"flow", "pleg"}}};
 // Containers that were told to be out of memory and whose end has not come; more are forgotten.
 constexpr std::size_t kMostOomMarks = 4096;
+// Questions for an unknown container's owner that are at work at once, and how long each may take.
+constexpr std::size_t kQuestionsAtOnce = 4;
+constexpr Duration kQuestionDeadline = 2s;
 
 }  // namespace
 
@@ -21,6 +24,7 @@ Pleg::Pleg(Loop& loop, cri::Runtime& runtime, cri::RuntimeEvents& events, Runtim
       options_(options),
       sink_(std::move(sink)),
       bell_(loop),
+      questions_(loop, kQuestionsAtOnce),
       scope_(loop) {}
 
 Co<void> Pleg::run() {
@@ -41,7 +45,10 @@ Co<void> Pleg::run() {
     relist_now_ = false;
     const absl::Status status = co_await relist();
     if (co_await is_stopping()) break;
-    if (!status.ok()) log_v(2, kFlow.subject, "relist failed", {{"error", text_of(status)}});
+    if (!status.ok()) {
+      ++counters_.failed_relists;
+      log_v(2, kFlow.subject, "relist failed", {{"error", text_of(status)}});
+    }
     next = after(loop_.now(), open_ && status.ok() ? options_.relist_period : options_.relist_period_without_events);
   }
   co_await scope_.close();
@@ -50,30 +57,50 @@ Co<void> Pleg::run() {
 void Pleg::on_open(bool open) {
   if (open_ == open) return;
   open_ = open;
+  if (open) ++counters_.stream_openings;
   log_info(kFlow.subject, open ? "event stream is open" : "event stream is down, listing every second");
   bell_.ring();
 }
 
+void Pleg::relist_soon() {
+  relist_now_ = true;
+  bell_.ring();
+}
+
 void Pleg::on_event(const cri::Event& event) {
-  if (event.kind == cri::Event::Kind::kResync) {
-    relist_now_ = true;
-    bell_.ring();
-    return;
-  }
+  if (event.kind == cri::Event::Kind::kResync) return relist_soon();
+  ++counters_.runtime_events;
   if (event.kind == cri::Event::Kind::kOom) {
+    ++counters_.oom_events;
     if (oom_killed_.size() >= kMostOomMarks) oom_killed_.clear();
     oom_killed_.insert(event.id);
     return;
   }
-  if (const auto owner = cache_.owner_of(event.id)) {
+  if (event.kind == cri::Event::Kind::kDeleted && !cache_.owner_of(event.id)) oom_killed_.erase(event.id);
+  // Those that came first are told first.
+  const auto asking = asking_.find(event.id);
+  if (asking != asking_.end()) {
+    asking->second.push_back(event);
+  } else if (const auto owner = cache_.owner_of(event.id)) {
     tell(event, *owner);
   } else {
-    scope_.spawn("owner of " + event.id, find_owner(event));
+    ++counters_.unknown_owners;
+    asking_[event.id].push_back(event);
+    scope_.spawn("owner of " + event.id, find_owner(event.id));
   }
+}
+
+void Pleg::mark(PodEvent event) {
+  ++counters_.pod_events;
+  sink_(std::move(event));
 }
 
 void Pleg::tell(const cri::Event& event, const PodUid& uid) {
   PodEvent told{uid, PodEvent::Kind::kSync, event.id};
+  if (cache_.is_sandbox(event.id)) {
+    told.kind = PodEvent::Kind::kSandboxChanged;
+    return mark(std::move(told));
+  }
   switch (event.kind) {
     case cri::Event::Kind::kStarted: told.kind = PodEvent::Kind::kStarted; break;
     case cri::Event::Kind::kStopped:
@@ -84,28 +111,49 @@ void Pleg::tell(const cri::Event& event, const PodUid& uid) {
                                   oom);
       }
       break;
-    case cri::Event::Kind::kDeleted: told.kind = PodEvent::Kind::kRemoved; break;
+    case cri::Event::Kind::kDeleted:
+      told.kind = PodEvent::Kind::kRemoved;
+      oom_killed_.erase(event.id);
+      break;
     case cri::Event::Kind::kCreated: told.kind = PodEvent::Kind::kChanged; break;
     case cri::Event::Kind::kOom:
     case cri::Event::Kind::kResync: break;
   }
   log_v(4, kFlow.subject, "pod event", {{"uid", uid.value}, {"id", event.id.substr(0, 12)}});
-  sink_(told);
+  mark(std::move(told));
 }
 
-// The event came before any look has seen its container: ask whose it is.
-Co<void> Pleg::find_owner(cri::Event event) {
-  const Instant deadline = after(loop_.now(), 2s);
-  cri::Filter filter;
-  filter.id = event.id;
-  const auto containers = co_await runtime_.list_containers(filter, deadline);
-  if (containers.ok()) cache_.note_lists({}, *containers);
-  if (!cache_.owner_of(event.id)) {
-    const auto sandboxes = co_await runtime_.list_sandboxes(filter, deadline);
-    if (sandboxes.ok()) cache_.note_lists(*sandboxes, {});
+// Events came before any look has seen their container: ask whose it is.
+Co<void> Pleg::find_owner(std::string id) {
+  auto place = co_await questions_.acquire(Instant::max());
+  if (!place.ok()) co_return;
+  const Instant deadline = after(loop_.now(), kQuestionDeadline);
+  absl::Status asked;
+  if (!cache_.owner_of(id)) {
+    cri::Filter filter;
+    filter.id = id;
+    Step step(steps_, kFlow, StepKind::kList, "owner of " + id.substr(0, 12), deadline);
+    const auto containers = co_await runtime_.list_containers(filter, deadline);
+    asked = containers.status();
+    if (containers.ok()) cache_.note_lists({}, *containers);
+    if (!cache_.owner_of(id)) {
+      const auto sandboxes = co_await runtime_.list_sandboxes(filter, deadline);
+      if (sandboxes.ok()) cache_.note_lists(*sandboxes, {});
+      if (!sandboxes.ok()) asked = sandboxes.status();
+    }
+    step.end(asked);
+  }
+  if (co_await is_stopping()) co_return;
+  const auto events = std::move(asking_[id]);
+  asking_.erase(id);
+  if (const auto owner = cache_.owner_of(id)) {
+    for (const auto& event : events) tell(event, *owner);
+  } else if (!asked.ok()) {
+    // Nothing is lost: the next good list shows what became of it.
+    log_v(2, kFlow.subject, "owner not found, listing everything", {{"error", text_of(asked)}});
+    relist_soon();
   }
   // A container that is in no list any more, or that is not a pod's, needs no mark.
-  if (const auto owner = cache_.owner_of(event.id)) tell(event, *owner);
 }
 
 Co<absl::Status> Pleg::relist() {
@@ -119,13 +167,19 @@ Co<absl::Status> Pleg::relist() {
   const auto containers = co_await runtime_.list_containers({}, deadline);
   step.end(containers.status());
   if (!containers.ok()) co_return annotate(containers.status(), "list all containers");
-  ++relists_;
+  ++counters_.relists;
   last_good_ = loop_.now();
   cache_.note_lists(*sandboxes, *containers);
   AllStates now = states_of(*sandboxes, *containers);
-  const auto events = generate_events(states_, now);
+  // Targeted looks know of what came and went between two lists, so for the pods that the cache has it is the cache
+  // that the list is compared with. One that goes on being wrong is marked again with each list.
+  AllStates before = std::move(states_);
+  for (auto& [uid, states] : cache_.states()) before[uid] = std::move(states);
+  const auto events = generate_events(before, now);
   states_ = std::move(now);
-  for (const auto& event : events) sink_(event);
+  for (const auto& event : events) mark(event);
+  for (const auto& uid : cache_.unconfirmed()) mark({uid, PodEvent::Kind::kSync, ""});
+  cache_.forget_unlisted(*sandboxes, *containers);
   co_return absl::OkStatus();
 }
 

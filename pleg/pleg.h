@@ -2,9 +2,13 @@
 // stands in while the event stream is down. An event is only a mark on a pod: marks are lossless and may repeat.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "base/co/bell.h"
 #include "base/co/scope.h"
 #include "base/co/sink.h"
 #include "base/step/step.h"
@@ -33,14 +37,29 @@ class Pleg {
   // Empty where all is well; else upstream's words: "pleg was last seen active 4m0s ago; threshold is 3m0s".
   std::string unhealthy_because() const;
   bool event_stream_open() const { return open_; }
-  uint64_t relists() const { return relists_; }
+  // When the last good list ended; nothing before the first.
+  std::optional<Instant> last_relist_ok() const { return last_good_; }
+
+  // What happened so far.
+  struct Counters {
+    uint64_t relists = 0, failed_relists = 0;
+    uint64_t runtime_events = 0, oom_events = 0;
+    // Events whose container had to be asked for.
+    uint64_t unknown_owners = 0;
+    uint64_t pod_events = 0;
+    uint64_t stream_openings = 0;
+  };
+  const Counters& counters() const { return counters_; }
+  uint64_t relists() const { return counters_.relists; }
 
  private:
   void on_event(const cri::Event& event);
   void on_open(bool open);
-  Co<void> find_owner(cri::Event event);
+  Co<void> find_owner(std::string id);
+  void relist_soon();
   Co<absl::Status> relist();
   void tell(const cri::Event& event, const PodUid& uid);
+  void mark(PodEvent event);
 
   Loop& loop_;
   cri::Runtime& runtime_;
@@ -52,10 +71,13 @@ class Pleg {
   AllStates states_;
   std::set<std::string> oom_killed_;
   std::optional<Instant> last_good_;
-  uint64_t relists_ = 0;
+  // Events of containers that no look has seen, by ID, while their owner is asked for.
+  std::map<std::string, std::vector<cri::Event>> asking_;
+  Counters counters_;
   bool open_ = false;
   bool relist_now_ = true;
   Bell bell_;
+  Slots questions_;
   Scope scope_;
 };
 

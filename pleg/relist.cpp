@@ -2,12 +2,15 @@
 
 #include <set>
 
-#include "pleg/runtime_cache.h"
-
 namespace podwright::pleg {
 namespace {
 
 using Kind = PodEvent::Kind;
+
+std::string label(const cri::Labels& labels, const char* name) {
+  const auto found = labels.find(name);
+  return found == labels.end() ? "" : found->second;
+}
 
 Seen seen_of(cri::ContainerState state) {
   switch (state) {
@@ -50,6 +53,22 @@ void compare(const PodUid& uid, const std::map<std::string, Seen>& before, const
 }
 
 }  // namespace
+
+std::optional<std::pair<PodUid, PodKey>> pod_of(const cri::Labels& labels) {
+  const std::string uid = label(labels, cri::kPodUidLabel);
+  if (uid.empty()) return std::nullopt;
+  return std::pair(PodUid(uid), PodKey{label(labels, cri::kPodNamespaceLabel), label(labels, cri::kPodNameLabel)});
+}
+
+PodStates states_of_pod(const std::vector<cri::SandboxStatus>& sandboxes,
+                        const std::vector<cri::ContainerStatus>& containers) {
+  PodStates states;
+  for (const auto& sandbox : sandboxes) {
+    states.sandboxes[sandbox.id.value] = sandbox.state == cri::SandboxState::kReady ? Seen::kRunning : Seen::kExited;
+  }
+  for (const auto& container : containers) states.containers[container.id.value] = seen_of(container.state);
+  return states;
+}
 
 AllStates states_of(const std::vector<cri::SandboxStatus>& sandboxes,
                     const std::vector<cri::ContainerStatus>& containers) {

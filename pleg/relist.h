@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cri/types.h"
@@ -27,9 +29,17 @@ struct PodStates {
 };
 using AllStates = std::map<PodUid, PodStates>;
 
+// Of one pod.
+PodStates states_of_pod(const std::vector<cri::SandboxStatus>& sandboxes,
+                        const std::vector<cri::ContainerStatus>& containers);
+
+// Of all pods in full lists; what is no pod's is left out.
 AllStates states_of(const std::vector<cri::SandboxStatus>& sandboxes,
                     const std::vector<cri::ContainerStatus>& containers);
 
 std::vector<PodEvent> generate_events(const AllStates& before, const AllStates& now);
+
+// The UID and the full name that the labels of a container or sandbox tell; nothing where it is not a pod's.
+std::optional<std::pair<PodUid, PodKey>> pod_of(const cri::Labels& labels);
 
 }  // namespace podwright::pleg

@@ -7,11 +7,6 @@
 namespace podwright::pleg {
 namespace {
 
-std::string label(const cri::Labels& labels, const char* name) {
-  const auto found = labels.find(name);
-  return found == labels.end() ? "" : found->second;
-}
-
 // What the runtime's CRI part will say of such an end, until it does.
 std::string reason_of(int32_t exit_code, bool oom_killed) {
   if (oom_killed) return "OOMKilled";
@@ -20,14 +15,13 @@ std::string reason_of(int32_t exit_code, bool oom_killed) {
 
 }  // namespace
 
-std::optional<std::pair<PodUid, PodKey>> pod_of(const cri::Labels& labels) {
-  const std::string uid = label(labels, cri::kPodUidLabel);
-  if (uid.empty()) return std::nullopt;
-  return std::pair(PodUid(uid), PodKey{label(labels, cri::kPodNamespaceLabel), label(labels, cri::kPodNameLabel)});
-}
-
 RuntimeCache::RuntimeCache(Loop& loop, cri::Runtime& runtime, Steps& steps, Options options)
-    : loop_(loop), runtime_(runtime), steps_(steps), options_(options), scope_(loop) {}
+    : loop_(loop),
+      runtime_(runtime),
+      steps_(steps),
+      options_(options),
+      slots_(loop, options.looks_at_once),
+      scope_(loop) {}
 
 PodRuntimePtr RuntimeCache::get(const PodUid& uid) const {
   const auto found = pods_.find(uid);
@@ -46,22 +40,26 @@ Co<absl::StatusOr<PodRuntimePtr>> RuntimeCache::inspect(PodUid uid) {
     look->running = true;
     scope_.spawn("look at pod " + uid.value, run_looks(uid, look));
   }
-  const Instant deadline = after(loop_.now(), 2 * options_.look_deadline + 100ms);
+  // The look at work and the next one, each with its wait for a place.
+  const Instant deadline = after(loop_.now(), 4 * options_.look_deadline + 100ms);
   while (look->finished < wanted) {
     const Wait wait = co_await look->done.wait_until(deadline);
     if (wait == Wait::kCancelled) co_return absl::CancelledError("told to go on");
     if (wait == Wait::kLate) co_return absl::DeadlineExceededError("the runtime did not answer in time");
   }
   if (!look->result.ok()) co_return look->result;
-  co_return get(uid);
+  PodRuntimePtr seen = get(uid);
+  if (!seen) co_return absl::NotFoundError(fmt::format("pod {} was forgotten meanwhile", uid));
+  co_return seen;
 }
 
 Co<void> RuntimeCache::run_looks(PodUid uid, std::shared_ptr<Look> look) {
   do {
     look->again = false;
+    look->dropped = false;
     ++look->begun;
     const uint64_t number = look->begun;
-    const absl::Status status = co_await look_once(uid);
+    const absl::Status status = co_await look_once(uid, look);
     if (co_await is_stopping()) co_return;
     look->result = status;
     look->finished = number;
@@ -72,7 +70,9 @@ Co<void> RuntimeCache::run_looks(PodUid uid, std::shared_ptr<Look> look) {
   if (found != looks_.end() && found->second == look) looks_.erase(found);
 }
 
-Co<absl::Status> RuntimeCache::look_once(PodUid uid) {
+Co<absl::Status> RuntimeCache::look_once(PodUid uid, std::shared_ptr<Look> look) {
+  auto place = co_await slots_.acquire(after(loop_.now(), options_.look_deadline));
+  if (!place.ok()) co_return annotate(place.status(), "wait to look at pod {}", uid);
   const Instant deadline = after(loop_.now(), options_.look_deadline);
   const Flow flow{"look/" + uid.value, LogSubject{{"uid", uid.value}}};
   Step step(steps_, flow, StepKind::kInspect, "runtime", deadline);
@@ -82,14 +82,21 @@ Co<absl::Status> RuntimeCache::look_once(PodUid uid) {
   cri::Filter filter;
   filter.labels[cri::kPodUidLabel] = uid.value;
   auto sandboxes = co_await runtime_.list_sandboxes(filter, deadline);
-  if (!sandboxes.ok()) co_return annotate(sandboxes.status(), "list the sandboxes of pod {}", uid);
+  if (!sandboxes.ok()) {
+    step.end(sandboxes.status());
+    co_return annotate(sandboxes.status(), "list the sandboxes of pod {}", uid);
+  }
   auto containers = co_await runtime_.list_containers(filter, deadline);
-  if (!containers.ok()) co_return annotate(containers.status(), "list the containers of pod {}", uid);
+  if (!containers.ok()) {
+    step.end(containers.status());
+    co_return annotate(containers.status(), "list the containers of pod {}", uid);
+  }
   pod->sandboxes = *std::move(sandboxes);
   pod->containers = *std::move(containers);
   const absl::Status filled = co_await fill(pod, deadline);
+  step.end(filled);
   if (!filled.ok()) co_return filled;
-  store(std::move(pod));
+  if (!look->dropped) store(std::move(pod));
   co_return absl::OkStatus();
 }
 
@@ -157,38 +164,65 @@ Co<void> RuntimeCache::fill_container(std::shared_ptr<PodRuntime> pod, std::size
   }
 }
 
+// Joins what was believed with what a status call has just said of a container.
+void RuntimeCache::apply_told(const PodRuntime& pod, cri::ContainerStatus& container) {
+  const auto started = started_.find(container.id);
+  if (started != started_.end()) {
+    if (container.state == cri::ContainerState::kCreated) {
+      container.state = cri::ContainerState::kRunning;
+      container.started_at = started->second;
+    } else {
+      started_.erase(started);
+    }
+  }
+  const auto told = told_.find(container.id);
+  const bool exited = container.state == cri::ContainerState::kExited;
+  if (exited) final_.insert(container.id);
+  if (told == told_.end()) return;
+  if (!exited && pod.good_at <= after(told->second.told_at, options_.status_lag)) {
+    // The status call was answered before the end that the runtime has told since.
+    container.state = cri::ContainerState::kExited;
+    container.exit_code = told->second.exit_code;
+    container.finished_at = told->second.at;
+    container.reason = reason_of(told->second.exit_code, told->second.oom_killed);
+    return;
+  }
+  if (!exited || told->second.exit_code != container.exit_code) {
+    ++contradictions_;
+    log_warning(LogSubject{{"container_id", short_id(container.id)}}, "the runtime contradicts its own event",
+                {{"event_exit_code", told->second.exit_code},
+                 {"state", exited ? "exited" : "not exited"},
+                 {"exit_code", container.exit_code}});
+  }
+  told_.erase(told);
+}
+
+void RuntimeCache::forget_container(const ContainerId& id) {
+  final_.erase(id);
+  told_.erase(id);
+  started_.erase(id);
+  owners_.erase(id.value);
+}
+
 void RuntimeCache::store(std::shared_ptr<PodRuntime> pod) {
   const auto before = get(pod->uid);
   for (auto& container : pod->containers) {
-    owners_[container.id.value] = pod->uid;
-    const auto told = told_.find(container.id);
-    if (container.state == cri::ContainerState::kExited) {
-      if (told != told_.end() && told->second.exit_code != container.exit_code) {
-        ++contradictions_;
-        log_warning(LogSubject{{"container_id", short_id(container.id)}}, "the runtime contradicts its own event",
-                    {{"event_exit_code", told->second.exit_code}, {"exit_code", container.exit_code}});
-      }
-      final_.insert(container.id);
-    } else if (told != told_.end()) {
-      // The status call was answered before the end that the runtime has told since.
-      container.state = cri::ContainerState::kExited;
-      container.exit_code = told->second.exit_code;
-      container.finished_at = told->second.at;
-      container.reason = reason_of(told->second.exit_code, told->second.oom_killed);
-    }
+    owners_[container.id.value] = {pod->uid, false};
+    apply_told(*pod, container);
   }
   for (const auto& sandbox : pod->sandboxes) {
-    owners_[sandbox.id.value] = pod->uid;
-    if (sandbox.state == cri::SandboxState::kReady && !sandbox.ips.empty()) pod->ips_kept = sandbox.ips;
+    owners_[sandbox.id.value] = {pod->uid, true};
+    if (sandbox.state != cri::SandboxState::kReady || !pod->ips_kept.empty()) continue;
+    pod->ips_kept = sandbox.ips;
   }
-  if (pod->ips_kept.empty() && before) pod->ips_kept = before->ips_kept;
   if (before) {
+    if (pod->ips_kept.empty()) pod->ips_kept = before->ips_kept;
     for (const auto& container : before->containers) {
-      if (pod->find(container.id) == nullptr) {
-        final_.erase(container.id);
-        told_.erase(container.id);
-        owners_.erase(container.id.value);
-      }
+      if (pod->find(container.id) == nullptr) forget_container(container.id);
+    }
+    for (const auto& sandbox : before->sandboxes) {
+      const auto same = [&sandbox](const auto& other) { return other.id == sandbox.id; };
+      if (std::none_of(pod->sandboxes.begin(), pod->sandboxes.end(), same)) owners_.erase(sandbox.id.value);
     }
   }
   PodUid uid = pod->uid;
@@ -218,18 +252,32 @@ Co<absl::StatusOr<std::vector<PodRuntimePtr>>> RuntimeCache::look_at_all() {
   for (auto& container : *containers) {
     if (const auto owner = pod_of(container.labels)) pod(owner->first)->containers.push_back(std::move(container));
   }
+  std::vector<Co<void>> flows;
+  for (auto& [uid, one] : pods) flows.push_back(fill_at_start(one));
+  co_await run_all(loop_, std::move(flows));
+  if (co_await is_stopping()) co_return absl::CancelledError("told to go on");
   std::vector<PodRuntimePtr> all;
-  for (auto& [uid, one] : pods) {
-    const absl::Status status = co_await fill(one, deadline);
-    if (!status.ok()) co_return status;
-    store(one);
-    all.push_back(get(uid));
+  for (const auto& [uid, one] : pods) {
+    if (PodRuntimePtr seen = get(uid)) all.push_back(std::move(seen));
   }
   co_return all;
 }
 
+Co<void> RuntimeCache::fill_at_start(std::shared_ptr<PodRuntime> pod) {
+  // The wait for a place is bounded by the others' looks, which end by their own deadlines.
+  auto place = co_await slots_.acquire(after(loop_.now(), options_.list_deadline));
+  absl::Status status = place.status();
+  if (status.ok()) status = co_await fill(pod, after(loop_.now(), options_.look_deadline));
+  if (status.ok()) {
+    store(std::move(pod));
+  } else if (!absl::IsCancelled(status)) {
+    log_warning(LogSubject{{"uid", pod->uid.value}}, "pod is left out of the first look", {{"error", text_of(status)}});
+  }
+}
+
 void RuntimeCache::believe_started(const PodUid& uid, const ContainerId& id) {
-  owners_[id.value] = uid;
+  owners_[id.value] = {uid, false};
+  started_[id] = loop_.clock().wall();
   const auto before = get(uid);
   const auto* known = before ? before->find(id) : nullptr;
   if (known == nullptr || known->state != cri::ContainerState::kCreated) return;
@@ -237,7 +285,7 @@ void RuntimeCache::believe_started(const PodUid& uid, const ContainerId& id) {
   for (auto& container : pod->containers) {
     if (container.id != id) continue;
     container.state = cri::ContainerState::kRunning;
-    container.started_at = loop_.clock().wall();
+    container.started_at = started_[id];
   }
   pods_[uid] = std::move(pod);
 }
@@ -249,7 +297,7 @@ std::optional<PodUid> RuntimeCache::believe_exit(const ContainerId& id, int32_t 
   const auto before = get(*owner);
   const auto* known = before ? before->find(id) : nullptr;
   if (known != nullptr && known->state == cri::ContainerState::kExited) return owner;
-  told_[id] = {exit_code, at, oom_killed};
+  told_[id] = {*owner, loop_.now(), exit_code, at, oom_killed};
   if (known == nullptr) return owner;
   auto pod = std::make_shared<PodRuntime>(*before);
   for (auto& container : pod->containers) {
@@ -265,29 +313,60 @@ std::optional<PodUid> RuntimeCache::believe_exit(const ContainerId& id, int32_t 
 
 std::optional<PodUid> RuntimeCache::owner_of(const std::string& id) const {
   const auto found = owners_.find(id);
-  return found == owners_.end() ? std::nullopt : std::optional(found->second);
+  return found == owners_.end() ? std::nullopt : std::optional(found->second.uid);
+}
+
+bool RuntimeCache::is_sandbox(const std::string& id) const {
+  const auto found = owners_.find(id);
+  return found != owners_.end() && found->second.sandbox;
 }
 
 void RuntimeCache::note_lists(const std::vector<cri::SandboxStatus>& sandboxes,
                               const std::vector<cri::ContainerStatus>& containers) {
   for (const auto& sandbox : sandboxes) {
-    if (!sandbox.uid.empty()) owners_[sandbox.id.value] = sandbox.uid;
+    if (!sandbox.uid.empty()) owners_[sandbox.id.value] = {sandbox.uid, true};
   }
   for (const auto& container : containers) {
-    if (const auto owner = pod_of(container.labels)) owners_[container.id.value] = owner->first;
+    if (const auto owner = pod_of(container.labels)) owners_[container.id.value] = {owner->first, false};
   }
 }
 
-void RuntimeCache::drop(const PodUid& uid) {
-  const auto found = pods_.find(uid);
-  if (found != pods_.end()) {
-    for (const auto& container : found->second->containers) {
-      final_.erase(container.id);
-      told_.erase(container.id);
-    }
-    pods_.erase(found);
+void RuntimeCache::forget_unlisted(const std::vector<cri::SandboxStatus>& sandboxes,
+                                   const std::vector<cri::ContainerStatus>& containers) {
+  std::set<std::string> kept;
+  for (const auto& sandbox : sandboxes) kept.insert(sandbox.id.value);
+  for (const auto& container : containers) kept.insert(container.id.value);
+  for (const auto& [uid, pod] : pods_) {
+    for (const auto& sandbox : pod->sandboxes) kept.insert(sandbox.id.value);
+    for (const auto& container : pod->containers) kept.insert(container.id.value);
   }
-  std::erase_if(owners_, [&uid](const auto& entry) { return entry.second == uid; });
+  std::vector<std::string> gone;
+  for (const auto& [id, owner] : owners_) {
+    if (!kept.contains(id)) gone.push_back(id);
+  }
+  for (const auto& id : gone) forget_container(ContainerId(id));
+}
+
+AllStates RuntimeCache::states() const {
+  AllStates all;
+  for (const auto& [uid, pod] : pods_) all[uid] = states_of_pod(pod->sandboxes, pod->containers);
+  return all;
+}
+
+std::vector<PodUid> RuntimeCache::unconfirmed() const {
+  std::set<PodUid> uids;
+  for (const auto& [id, told] : told_) uids.insert(told.uid);
+  return {uids.begin(), uids.end()};
+}
+
+void RuntimeCache::drop(const PodUid& uid) {
+  if (const auto look = looks_.find(uid); look != looks_.end()) look->second->dropped = true;
+  pods_.erase(uid);
+  std::vector<std::string> ids;
+  for (const auto& [id, owner] : owners_) {
+    if (owner.uid == uid) ids.push_back(id);
+  }
+  for (const auto& id : ids) forget_container(ContainerId(id));
 }
 
 }  // namespace podwright::pleg
