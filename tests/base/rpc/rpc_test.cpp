@@ -8,6 +8,7 @@
 
 #include "base/co/real_loop.h"
 #include "base/co/scope.h"
+#include "base/limits.h"
 #include "base/rpc/channel.h"
 #include "base/rpc/server.h"
 #include "grpc/health/v1.pb.h"
@@ -44,6 +45,7 @@ Co<absl::StatusOr<HealthCheckResponse>> check(Loop& loop, Seen& seen, HealthChec
   ++seen.started;
   seen.changed.notify();
   if (request.service() == "missing") co_return absl::NotFoundError("no service missing");
+  if (request.service() == "long") co_return absl::UnknownError(std::string(20'000, 'x'));
   if (request.service() == "hang") {
     if (co_await sleep_until(loop, Instant::max()) == Wait::kCancelled) ++seen.cancelled;
     seen.changed.notify();
@@ -65,6 +67,13 @@ Co<absl::Status> watch(Loop& loop, Seen& seen, HealthCheckRequest request, rpc::
     const absl::Status status = co_await out.write(response);
     if (!status.ok()) co_return status;
     ++seen.written;
+  }
+  if (request.service().ends_with("large")) {
+    // A field that the client does not know, as long as a message may be.
+    HealthCheckResponse large;
+    large.GetReflection()->MutableUnknownFields(&large)->AddLengthDelimited(
+        100, std::string(limits::kGrpcReceiveBytes, 'x'));
+    co_return co_await out.write(large);
   }
   if (request.service().ends_with("!")) co_return absl::AbortedError("enough");
   if (request.service().ends_with("...")) {
@@ -205,6 +214,16 @@ Co<void> streams(World& world) {
   CHECK(absl::IsUnimplemented((co_await unknown.next()).status()));
 }
 
+Co<void> large_things(World& world) {
+  const auto error = co_await world.call("long");
+  CHECK(absl::IsUnknown(error.status()));
+  CHECK(error.status().message().size() > 8'000);
+  CHECK(error.status().message().size() <= static_cast<std::size_t>(limits::kGrpcMetadataBytes));
+
+  auto stream = world.channel->read<HealthCheckResponse>(kWatch, ask("0large"));
+  CHECK(absl::IsResourceExhausted((co_await stream.next()).status()));
+}
+
 Co<void> idle_stream(World& world) {
   auto stream = world.channel->read<HealthCheckResponse>(kWatch, ask("1..."));
   CHECK((co_await stream.next()).ok());
@@ -293,6 +312,11 @@ TEST_CASE("cancelling the caller cuts the call, and its handler is told") {
 TEST_CASE("a stream brings its messages and its end") {
   World world;
   run(world, streams(world));
+}
+
+TEST_CASE("errors may be long up to kGrpcMetadataBytes, messages up to kGrpcReceiveBytes") {
+  World world;
+  run(world, large_things(world));
 }
 
 TEST_CASE("a wait for a message may end without ending the stream") {
