@@ -102,9 +102,13 @@ void Pleg::tell(const cri::Event& event, const PodUid& uid) {
     return mark(std::move(told));
   }
   switch (event.kind) {
-    case cri::Event::Kind::kStarted: told.kind = PodEvent::Kind::kStarted; break;
+    case cri::Event::Kind::kStarted:
+      told.kind = PodEvent::Kind::kStarted;
+      if (event.pid) watch_process(ContainerId(event.id), static_cast<int32_t>(*event.pid));
+      break;
     case cri::Event::Kind::kStopped:
       told.kind = PodEvent::Kind::kDied;
+      if (hints_) hints_->forget(ContainerId(event.id));
       if (event.exit_code) {
         const bool oom = oom_killed_.erase(event.id) > 0;
         (void)cache_.believe_exit(ContainerId(event.id), *event.exit_code, event.at.value_or(loop_.clock().wall()),
@@ -113,6 +117,7 @@ void Pleg::tell(const cri::Event& event, const PodUid& uid) {
       break;
     case cri::Event::Kind::kDeleted:
       told.kind = PodEvent::Kind::kRemoved;
+      if (hints_) hints_->forget(ContainerId(event.id));
       oom_killed_.erase(event.id);
       break;
     case cri::Event::Kind::kCreated: told.kind = PodEvent::Kind::kChanged; break;
@@ -121,6 +126,32 @@ void Pleg::tell(const cri::Event& event, const PodUid& uid) {
   }
   log_v(4, kFlow.subject, "pod event", {{"uid", uid.value}, {"id", event.id.substr(0, 12)}});
   mark(std::move(told));
+}
+
+void Pleg::watch_processes(ProcessEnds& ends) {
+  hints_.emplace(ends, [this](const ContainerId& id) { on_process_end(id); });
+}
+
+void Pleg::watch_process(const ContainerId& id, int32_t pid) {
+  if (!hints_) return;
+  const absl::Status status = hints_->watch(id, pid);
+  if (!status.ok()) log_v(4, kFlow.subject, "process is not watched", {{"error", text_of(status)}});
+}
+
+void Pleg::on_process_end(const ContainerId& id) {
+  ++counters_.exit_hints;
+  scope_.spawn("hint of " + id.value, look_after_hint(id));
+}
+
+Co<void> Pleg::look_after_hint(ContainerId id) {
+  if (co_await sleep_until(loop_, after(loop_.now(), options_.hint_patience)) == Wait::kCancelled) co_return;
+  const auto owner = cache_.owner_of(id.value);
+  if (!owner) co_return;
+  const auto pod = cache_.get(*owner);
+  const auto* seen = pod ? pod->find(id) : nullptr;
+  if (seen != nullptr && seen->state == cri::ContainerState::kExited) co_return;
+  ++counters_.exit_hints_alone;
+  mark({*owner, PodEvent::Kind::kSync, id.value});
 }
 
 // Events came before any look has seen their container: ask whose it is.

@@ -13,6 +13,7 @@
 #include "base/co/sink.h"
 #include "base/step/step.h"
 #include "cri/runtime.h"
+#include "pleg/exit_hints.h"
 #include "pleg/relist.h"
 #include "pleg/runtime_cache.h"
 
@@ -26,10 +27,17 @@ class Pleg {
     Duration list_deadline = std::chrono::minutes(2);
     // Without a good list for this long the runtime counts as unhealthy. Source: the generic PLEG's relist threshold.
     Duration healthy_within = std::chrono::minutes(3);
+    // From a process's end to the look, in which the runtime's own event usually comes.
+    Duration hint_patience = std::chrono::milliseconds(50);
   };
 
   Pleg(Loop& loop, cri::Runtime& runtime, cri::RuntimeEvents& events, RuntimeCache& cache, Steps& steps,
        Options options, Sink<PodEvent> sink);
+
+  // Has the ends of containers' first processes watched too; before run(). `ends` outlives this.
+  void watch_processes(ProcessEnds& ends);
+  // The first process of a container that ran before the agent did, as its cgroup tells it.
+  void watch_process(const ContainerId& id, int32_t pid);
 
   // Runs until cancelled.
   Co<void> run();
@@ -48,6 +56,8 @@ class Pleg {
     uint64_t unknown_owners = 0;
     uint64_t pod_events = 0;
     uint64_t stream_openings = 0;
+    // Ends of processes, and those of them that the runtime's own event did not follow in time.
+    uint64_t exit_hints = 0, exit_hints_alone = 0;
   };
   const Counters& counters() const { return counters_; }
   uint64_t relists() const { return counters_.relists; }
@@ -57,6 +67,8 @@ class Pleg {
   void on_open(bool open);
   Co<void> find_owner(std::string id);
   void relist_soon();
+  void on_process_end(const ContainerId& id);
+  Co<void> look_after_hint(ContainerId id);
   Co<absl::Status> relist();
   void tell(const cri::Event& event, const PodUid& uid);
   void mark(PodEvent event);
@@ -74,6 +86,7 @@ class Pleg {
   // Events of containers that no look has seen, by ID, while their owner is asked for.
   std::map<std::string, std::vector<cri::Event>> asking_;
   Counters counters_;
+  std::optional<ExitHints> hints_;
   bool open_ = false;
   bool relist_now_ = true;
   Bell bell_;

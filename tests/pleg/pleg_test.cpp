@@ -178,5 +178,76 @@ TEST_CASE("an end that no look has confirmed is told again with each list") {
   world.close();
 }
 
+// Processes whose ends the test tells.
+class ToldEnds final : public ProcessEnds {
+ public:
+  absl::StatusOr<uint64_t> watch(int32_t pid, std::string cgroup_part, Loop::Work ended) override {
+    if (pid == 0) return absl::NotFoundError("process has ended");
+    watched[++last] = {std::move(cgroup_part), std::move(ended)};
+    return last;
+  }
+  void forget(uint64_t watch) override { watched.erase(watch); }
+  void end(const std::string& cgroup_part) {
+    for (auto place = watched.begin(); place != watched.end(); ++place) {
+      if (place->second.first != cgroup_part) continue;
+      Loop::Work work = std::move(place->second.second);
+      watched.erase(place);
+      return work();
+    }
+  }
+  std::map<uint64_t, std::pair<std::string, Loop::Work>> watched;
+  uint64_t last = 0;
+};
+
+TEST_CASE("where the event of an exit is lost, the end of the process leads to a look") {
+  WatchedWorld world;
+  ToldEnds ends;
+  world.pleg.watch_processes(ends);
+  const SandboxId sandbox = world.sandbox("web");
+  const ContainerId lost = world.run(sandbox, "web", "lost");
+  const ContainerId heard = world.run(sandbox, "web", "heard");
+  world.run_pleg();
+  REQUIRE(world.look("web").ok());
+  world.pleg.watch_process(lost, 101);
+  world.pleg.watch_process(heard, 102);
+  world.pleg.watch_process(ContainerId("ended"), 0);
+  REQUIRE(ends.watched.size() == 2);
+  world.looks = true;
+
+  world.runtime.exit_container(heard, 1);
+  world.loop.run_for(1s);
+  CHECK(ends.watched.size() == 1);
+  world.events.clear();
+  world.runtime.event_chances().lose = 1;
+  world.runtime.exit_container(lost, 7);
+  ends.end(lost.value);
+  world.loop.run_for(200ms);
+
+  CHECK(world.told(Kind::kSync, lost.value) == 1);
+  CHECK(world.cache.get(PodUid("web"))->find(lost)->exit_code == 7);
+  CHECK(world.pleg.counters().exit_hints == 1);
+  CHECK(world.pleg.counters().exit_hints_alone == 1);
+  world.close();
+}
+
+TEST_CASE("where the event of an exit comes in time, the end of the process adds nothing") {
+  WatchedWorld world;
+  ToldEnds ends;
+  world.pleg.watch_processes(ends);
+  const ContainerId id = world.run(world.sandbox("web"), "web", "app");
+  world.run_pleg();
+  REQUIRE(world.look("web").ok());
+  world.pleg.watch_process(id, 101);
+
+  ends.end(id.value);
+  world.runtime.exit_container(id, 7);
+  world.loop.run_for(200ms);
+
+  CHECK(world.told(Kind::kDied, id.value) == 1);
+  CHECK(world.told(Kind::kSync) == 0);
+  CHECK(world.pleg.counters().exit_hints_alone == 0);
+  world.close();
+}
+
 }  // namespace
 }  // namespace podwright::pleg
