@@ -173,6 +173,23 @@ Co<void> events_come(Bench& world) {
   CHECK(world.open == std::vector<bool>{true, false, true});
 }
 
+Co<void> server_goes(Bench& world) {
+  world.watch();
+  CHECK(co_await until(world, [&] { return world.count(Event::Kind::kResync) == 1; }));
+
+  co_await world.server.close();
+  CHECK(co_await until(world, [&] { return world.open == std::vector<bool>{true, false}; }));
+  CHECK(absl::IsUnavailable((co_await world.runtime.version(world.soon())).status()));
+  CriServer again(world.loop, world.fake, world.fake, world.fake);
+  const absl::Status listening = again.listen(world.poller, world.channel.target());
+  CHECK_MESSAGE(listening.ok(), listening.ToString());
+
+  CHECK(co_await until(world, [&] { return world.count(Event::Kind::kResync) == 2; }));
+  CHECK((co_await world.runtime.connect(world.soon())).ok());
+  co_await world.watching.close();
+  co_await again.close();
+}
+
 Co<void> no_events(Bench& world) {
   world.watch();
   CHECK(co_await until(world, [&] { return !world.open.empty(); }));
@@ -248,6 +265,11 @@ TEST_CASE("images through the adapter") {
 TEST_CASE("events come with exit codes, and a broken stream is opened again with a resync") {
   Bench world;
   run(world, events_come(world));
+}
+
+TEST_CASE("a runtime that restarts is found again, and its events too") {
+  Bench world;
+  run(world, server_goes(world));
 }
 
 TEST_CASE("a runtime without an event stream is told as such, once") {
