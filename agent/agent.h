@@ -1,0 +1,121 @@
+// Agent: composes everything below, in the order of the dependencies. It knows the outside only through the ports it is
+// handed, so that main.cpp runs it on the machine and tests/sim runs the same agent in virtual time.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "agent/cgroups/pod_cgroups.h"
+#include "agent/config/config.h"
+#include "agent/containers/collector.h"
+#include "agent/containers/config.h"
+#include "agent/events/event_recorder.h"
+#include "agent/images/image_cache.h"
+#include "agent/objects/manifest_objects.h"
+#include "agent/pods/node_view.h"
+#include "agent/sources/file_source.h"
+#include "agent/sources/http_source.h"
+#include "agent/sources/mux.h"
+#include "agent/sync/parts.h"
+#include "agent/sync/sync_loop.h"
+#include "agent/table/pod_table.h"
+#include "agent/volumes/pod_volumes.h"
+#include "base/net/net.h"
+#include "base/process/processes.h"
+#include "base/process/signals.h"
+#include "pleg/pleg.h"
+
+namespace podwright {
+
+// The seam: each has a real and a simulated form.
+struct Ports {
+  Loop& loop;
+  Offload& offload;
+  Tree& tree;
+  Processes& processes;
+  Signals& signals;
+  Net& net;
+  cri::Runtime& runtime;
+  cri::Images& images;
+  cri::RuntimeEvents& runtime_events;
+  table::PodTable& table;
+  sources::Fetch fetch;
+  // Ends of processes, as hints; null without.
+  ProcessEnds* process_ends = nullptr;
+};
+
+// What the machine is, looked at once at start.
+struct Machine {
+  BootId boot;
+  std::size_t cores = 1;
+  int64_t memory_bytes = 0;
+  std::vector<std::string> addresses;  // of the node, primary first; never empty
+  bool may_lower_oom_score = true;
+  cgroups::Hierarchy hierarchy;
+  cgroups::Driver* systemd = nullptr;
+};
+
+class Agent {
+ public:
+  Agent(Ports ports, const config::Config& config, Machine machine);
+  ~Agent();
+
+  // Waits for the runtime, adopts what runs, then acts on what the sources say. Runs until cancelled; containers run
+  // on.
+  Co<void> run();
+
+  // What is missing before full control, for STATUS= and describe; empty once the agent is in full control.
+  const std::string& waiting_for() const { return waiting_for_; }
+  bool in_control() const { return waiting_for_.empty(); }
+
+  pods::NodeBoard& board() { return board_; }
+  events::EventRecorder& events() { return events_; }
+  Steps& steps() { return steps_; }
+  sync::SyncLoop& sync_loop() { return *sync_; }
+  probes::Probes& probes() { return probes_; }
+  const containers::NodeFacts& node() const { return node_; }
+  pleg::Pleg& pleg() { return *pleg_; }
+  // Told when anything that readiness reports say has changed.
+  void on_progress(std::function<void()> listener) { progress_ = std::move(listener); }
+
+ private:
+  Co<void> connect_runtime();
+  Co<void> adopt();
+  Co<void> follow_objects();
+  void start_sources();
+  void progress(std::string waiting_for);
+
+  Ports ports_;
+  const config::Config& config_;
+  Machine machine_;
+  std::string waiting_for_ = "the container runtime";
+  std::function<void()> progress_;
+
+  Steps steps_;
+  containers::NodeFacts node_;
+  events::EventRecorder events_;
+  pods::NodeBoard board_;
+  objects::ManifestObjects objects_;
+  cgroups::PodCgroups cgroups_;
+  images::ImageCache images_;
+  volumes::PodVolumes volumes_;
+  probes::Hooks hooks_;
+  probes::Probes probes_;
+  pleg::RuntimeCache cache_;
+  sync::StartGovernor governor_;
+  sync::Strays strays_;
+  sync::Parts parts_;
+  std::unique_ptr<sync::SyncLoop> sync_;
+  std::unique_ptr<pleg::Pleg> pleg_;
+  sources::Mux mux_;
+  std::unique_ptr<sources::FileSource> file_source_;
+  std::unique_ptr<sources::HttpSource> http_source_;
+  std::unique_ptr<containers::Collector> collector_;
+  Scope scope_;
+};
+
+// The parts of Config that become Options and facts.
+containers::NodeFacts node_facts(const config::Config& config, const Machine& machine);
+admission::NodeCapacity node_capacity(const config::Config& config, const Machine& machine);
+
+}  // namespace podwright

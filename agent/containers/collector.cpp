@@ -1,0 +1,210 @@
+#include "agent/containers/collector.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/status/annotate.h"
+
+namespace podwright::containers {
+namespace {
+
+const Flow kFlow{"collector", LogSubject{{"flow", "collector"}}};
+
+PodUid uid_of(const cri::ContainerStatus& container) {
+  const auto found = container.labels.find(cri::kPodUidLabel);
+  return PodUid(found == container.labels.end() ? "" : found->second);
+}
+
+// The UID at the end of "<namespace>_<name>_<uid>".
+PodUid uid_of_log_dir(const std::string& name) {
+  const auto at = name.rfind('_');
+  return PodUid(at == std::string::npos ? "" : name.substr(at + 1));
+}
+
+// The container's ID at the end of a link "<pod>_<namespace>_<container>-<id>.log".
+std::string id_of_link(const std::string& name) {
+  const auto dash = name.rfind('-');
+  const auto dot = name.rfind(".log");
+  if (dash == std::string::npos || dot == std::string::npos || dot < dash) return "";
+  return name.substr(dash + 1, dot - dash - 1);
+}
+
+}  // namespace
+
+CollectorPlan plan_collection(const std::vector<cri::SandboxStatus>& sandboxes,
+                              const std::vector<cri::ContainerStatus>& containers, const CollectorFacts& facts,
+                              const CollectorOptions& options) {
+  CollectorPlan plan;
+  std::map<std::pair<PodUid, ContainerName>, std::vector<const cri::ContainerStatus*>> dead;
+  std::set<SandboxId> used;
+  for (const auto& container : containers) {
+    const PodUid uid = uid_of(container);
+    if (uid.empty()) continue;
+    const bool exited = container.state == cri::ContainerState::kExited;
+    if (!exited) {
+      used.insert(container.sandbox);
+    } else {
+      dead[{uid, container.name}].push_back(&container);
+    }
+  }
+  for (auto& [key, instances] : dead) {
+    std::sort(instances.begin(), instances.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->created_at, a->attempt) > std::tie(b->created_at, b->attempt);
+    });
+    const bool known = facts.known.contains(key.first);
+    // A pod that is gone keeps none; what belongs to nobody goes only once every source has spoken.
+    const int kept = known || !facts.sources_ready ? std::max(options.kept_per_container, 0) : 0;
+    for (std::size_t i = 0; i < instances.size(); ++i) {
+      if (static_cast<int>(i) < kept) {
+        used.insert(instances[i]->sandbox);
+      } else {
+        plan.containers.push_back(instances[i]->id);
+      }
+    }
+  }
+  std::map<PodUid, std::vector<const cri::SandboxStatus*>> by_pod;
+  for (const auto& sandbox : sandboxes) {
+    if (!sandbox.uid.empty()) by_pod[sandbox.uid].push_back(&sandbox);
+  }
+  for (auto& [uid, all] : by_pod) {
+    std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->created_at, a->attempt) > std::tie(b->created_at, b->attempt);
+    });
+    const bool known = facts.known.contains(uid);
+    if (!known && !facts.sources_ready) continue;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i]->state == cri::SandboxState::kReady || used.contains(all[i]->id)) continue;
+      if (known && i == 0) continue;  // the newest says how the pod stands
+      plan.sandboxes.push_back(all[i]->id);
+    }
+  }
+  return plan;
+}
+
+Collector::Collector(Loop& loop, Offload& offload, Tree& tree, cri::Runtime& runtime, volumes::PodVolumes& volumes,
+                     events::EventRecorder& events, Steps& steps, const NodeFacts& node, CollectorOptions options,
+                     std::function<CollectorFacts()> facts)
+    : loop_(loop),
+      offload_(offload),
+      tree_(tree),
+      runtime_(runtime),
+      volumes_(volumes),
+      events_(events),
+      steps_(steps),
+      node_(node),
+      options_(options),
+      facts_(std::move(facts)),
+      slots_(loop, options.parallel) {}
+
+Co<void> Collector::run() {
+  while (co_await sleep_until(loop_, after(loop_.now(), options_.period)) == Wait::kLate) {
+    const absl::Status status = co_await collect();
+    if (co_await is_stopping()) co_return;
+    const std::string text = status.ok() ? "" : text_of(status);
+    if (!text.empty() && text != last_error_) {
+      log_warning(kFlow.subject, "collection failed, will be tried again", {{"error", text}});
+      events_.record_node(events::kWarning, "ContainerGCFailed", text);
+    }
+    last_error_ = text;
+  }
+}
+
+Co<void> Collector::remove_container(ContainerId id, absl::Status* result) {
+  const Instant deadline = after(loop_.now(), options_.call_deadline);
+  auto slot = co_await slots_.acquire(deadline);
+  if (!slot.ok()) {
+    *result = slot.status();
+    co_return;
+  }
+  const absl::Status status = co_await runtime_.remove_container(id, deadline);
+  if (!status.ok() && !absl::IsNotFound(status)) *result = annotate(status, "remove container {}", short_id(id));
+}
+
+Co<absl::Status> Collector::collect() {
+  const Instant deadline = after(loop_.now(), options_.call_deadline);
+  Step step(steps_, kFlow, StepKind::kRemove, "what pods left behind", deadline);
+  auto sandboxes = co_await runtime_.list_sandboxes({}, deadline);
+  if (!sandboxes.ok()) co_return annotate(sandboxes.status(), "list all sandboxes");
+  auto containers = co_await runtime_.list_containers({}, deadline);
+  if (!containers.ok()) co_return annotate(containers.status(), "list all containers");
+  const CollectorFacts facts = facts_();
+  const CollectorPlan plan = plan_collection(*sandboxes, *containers, facts, options_);
+
+  std::vector<absl::Status> results(plan.containers.size());
+  std::vector<Co<void>> flows;
+  for (std::size_t i = 0; i < plan.containers.size(); ++i) {
+    flows.push_back(remove_container(plan.containers[i], &results[i]));
+  }
+  co_await run_all(loop_, std::move(flows));
+  if (co_await is_stopping()) co_return absl::CancelledError("the agent stops");
+  absl::Status first;
+  for (const auto& result : results) {
+    if (!result.ok() && first.ok()) first = result;
+  }
+  for (const auto& id : plan.sandboxes) {
+    const absl::Status status = co_await runtime_.remove_sandbox(id, after(loop_.now(), options_.call_deadline));
+    if (co_await is_stopping()) co_return absl::CancelledError("the agent stops");
+    if (!status.ok() && !absl::IsNotFound(status) && first.ok()) {
+      first = annotate(status, "remove sandbox {}", short_id(id));
+    }
+  }
+  std::set<std::string> live;
+  for (const auto& container : *containers) {
+    if (container.state != cri::ContainerState::kExited) live.insert(container.id.value);
+  }
+  if (facts.sources_ready) {
+    const absl::Status logs = co_await collect_logs(std::move(live), facts);
+    if (!logs.ok() && first.ok()) first = logs;
+    const absl::Status directories = co_await collect_directories(facts);
+    if (!directories.ok() && first.ok()) first = directories;
+  }
+  step.end(first);
+  co_return first;
+}
+
+Co<absl::Status> Collector::collect_logs(std::set<std::string> live_ids, CollectorFacts facts) {
+  Tree& tree = tree_;
+  const std::string logs = node_.pod_logs_dir;
+  const std::string links = node_.container_logs_dir;
+  co_return co_await offload(loop_, offload_, [&tree, logs, links, live_ids, facts]() -> absl::Status {
+    absl::Status first;
+    const auto note = [&first](const absl::Status& status) {
+      if (!status.ok() && !absl::IsNotFound(status) && first.ok()) first = status;
+    };
+    const auto pods = tree.list(logs);
+    note(pods.status());
+    if (pods.ok()) {
+      for (const auto& entry : *pods) {
+        const PodUid uid = uid_of_log_dir(entry.name);
+        if (uid.empty() || entry.type != FileType::kDirectory || facts.known.contains(uid)) continue;
+        note(tree.remove_tree(join_path(logs, entry.name)));
+      }
+    }
+    const auto names = tree.list(links);
+    note(names.status());
+    if (names.ok()) {
+      for (const auto& entry : *names) {
+        if (entry.type != FileType::kSymlink) continue;
+        const std::string path = join_path(links, entry.name);
+        // Rotation may have taken the file away for a moment: while the container lives its link stays.
+        if (live_ids.contains(id_of_link(entry.name)) || tree.info_followed(path).ok()) continue;
+        note(tree.remove_file(path));
+      }
+    }
+    return first;
+  });
+}
+
+Co<absl::Status> Collector::collect_directories(CollectorFacts facts) {
+  const auto uids = co_await volumes_.pods_on_disk();
+  if (!uids.ok()) co_return uids.status();
+  absl::Status first;
+  for (const auto& uid : *uids) {
+    if (facts.known.contains(uid)) continue;
+    const absl::Status status = co_await volumes_.teardown(uid, {}, after(loop_.now(), options_.call_deadline));
+    if (!status.ok() && first.ok()) first = annotate(status, "orphaned pod directory {}", uid);
+  }
+  co_return first;
+}
+
+}  // namespace podwright::containers
