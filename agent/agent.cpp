@@ -168,9 +168,30 @@ Agent::Agent(Ports ports, const config::Config& config, Machine machine)
       [this] {
         return containers::CollectorFacts{sync_->known_pods(), sync_->sources_ready()};
       });
+  containers::RotationOptions rotation;
+  rotation.max_bytes = config.pods.container_log_max_size;
+  rotation.max_files = config.pods.container_log_max_files;
+  rotation.period = config.pods.container_log_monitor_interval;
+  rotation.workers = static_cast<std::size_t>(std::max(config.pods.container_log_max_workers, 1));
+  log_rotation_ = std::make_unique<containers::LogRotation>(ports.loop, ports.offload, ports.tree, ports.runtime,
+                                                            steps_, rotation, [this] { return live_logs(); });
 }
 
 Agent::~Agent() = default;
+
+std::vector<containers::LiveLog> Agent::live_logs() const {
+  std::vector<containers::LiveLog> logs;
+  for (const auto& uid : sync_->known_pods()) {
+    const auto seen = cache_.get(uid);
+    if (!seen) continue;
+    for (const auto& container : seen->containers) {
+      if (container.state == cri::ContainerState::kRunning && !container.log_path.empty()) {
+        logs.push_back({container.id, container.log_path});
+      }
+    }
+  }
+  return logs;
+}
 
 void Agent::progress(std::string waiting_for) {
   if (waiting_for_ == waiting_for) return;
@@ -316,6 +337,7 @@ Co<void> Agent::run() {
   scope_.spawn("pleg", pleg_->run());
   scope_.spawn("sync loop", sync_->run());
   scope_.spawn("collector", collector_->run());
+  scope_.spawn("log rotation", log_rotation_->run());
   scope_.spawn("objects", follow_objects());
   start_sources();
   progress("");

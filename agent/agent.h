@@ -9,6 +9,7 @@
 #include "agent/config/config.h"
 #include "agent/containers/collector.h"
 #include "agent/containers/config.h"
+#include "agent/containers/log_rotation.h"
 #include "agent/events/event_recorder.h"
 #include "agent/images/image_cache.h"
 #include "agent/objects/manifest_objects.h"
@@ -60,9 +61,11 @@ class Agent {
   Agent(Ports ports, const config::Config& config, Machine machine);
   ~Agent();
 
-  // Waits for the runtime, adopts what runs, then acts on what the sources say. Runs until cancelled; containers run
-  // on.
+  // Waits for the runtime, adopts what runs, then acts on what the sources say. Runs until cancelled.
   Co<void> run();
+  // After run() has ended: waits are left, calls with an effect get half a second (then they are found again at the next
+  // start), the table is committed. Containers run on.
+  Co<void> stop();
 
   // What is missing before full control, for STATUS= and describe; empty once the agent is in full control.
   const std::string& waiting_for() const { return waiting_for_; }
@@ -83,6 +86,7 @@ class Agent {
   Co<void> adopt();
   Co<void> follow_objects();
   void start_sources();
+  std::vector<containers::LiveLog> live_logs() const;
   void progress(std::string waiting_for);
 
   Ports ports_;
@@ -111,6 +115,7 @@ class Agent {
   std::unique_ptr<sources::FileSource> file_source_;
   std::unique_ptr<sources::HttpSource> http_source_;
   std::unique_ptr<containers::Collector> collector_;
+  std::unique_ptr<containers::LogRotation> log_rotation_;
   Scope scope_;
 };
 
