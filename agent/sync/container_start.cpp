@@ -1,4 +1,5 @@
 // The start of containers: image, configuration, create, start, postStart (behaviours 9).
+#include "agent/containers/seccomp_profile.h"
 #include "agent/sync/plan_runner.h"
 #include "agent/sync/probe_targets.h"
 #include "agent/sync/restart.h"
@@ -100,7 +101,17 @@ Co<absl::StatusOr<cri::ContainerConfig>> PlanRunner::make_config(PodContext& pod
     co_return s;
   }
   pod.record.containers[container.name].termination_message_path = inputs.termination_message_path;
-  co_return containers::make_container_config(inputs, parts_.node);
+  auto config = containers::make_container_config(inputs, parts_.node);
+  if (config.ok() && config->seccomp && config->seccomp->type == cri::SecurityProfile::Type::kLocalhost) {
+    // Checked at every start, since the file may have changed: the runtime never sees a profile that does not compile.
+    Tree& tree = parts_.tree;
+    const std::string root = parts_.node.seccomp_root;
+    const std::string name = config->seccomp->localhost.substr(root.size() + 1);
+    const absl::Status sound = co_await offload(
+        parts_.loop, parts_.offload, [&tree, root, name] { return containers::check_seccomp_file(tree, root, name); });
+    if (!sound.ok()) co_return sound;
+  }
+  co_return config;
 }
 
 Co<absl::StatusOr<ContainerId>> PlanRunner::create(PodContext& pod, const ContainerRef& container, SandboxId sandbox,
