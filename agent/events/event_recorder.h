@@ -4,7 +4,7 @@
 // Source: k8s.io/client-go tools/record events_cache.go.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
