@@ -38,7 +38,7 @@ struct Thresholds {
 
 struct ProbeState {
   bool last_ok = true;            // the newest outcome; before the first it is a success with a run of none
-  int32_t run = 0;                // how many alike in a row
+  int32_t run = 0;                // how many alike in a row, counted up to their threshold
   std::optional<bool> published;  // the verdict; nothing until a threshold was first reached
   bool on_hold = false;           // no more probing of this container ID
   bool operator==(const ProbeState&) const = default;
