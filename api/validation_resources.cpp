@@ -23,7 +23,7 @@ bool is_standard(std::string_view resource) {
 
 // What the node never gives to two at once.
 bool is_exclusive(std::string_view resource) {
-  return is_huge_page(resource) || !is_standard(resource);
+  return is_huge_page(resource) || resource.find('/') != std::string_view::npos;
 }
 
 __int128 nanos(const Quantity& quantity) {

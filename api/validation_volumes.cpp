@@ -142,6 +142,15 @@ void check_fc(const core::FCVolumeSource& source, const Path& path, Report& repo
     report.required(path / "lun", "lun is required if targetWWNs is specified");
 }
 
+// A token is of some account, so one must be named.
+void check_tokens(const core::ProjectedVolumeSource& source, const Path& path, Report& report) {
+  for (int i = 0; i < source.sources_size(); ++i) {
+    if (!source.sources(i).has_serviceaccounttoken()) continue;
+    report.forbidden((path / "sources")[i] / "serviceAccountToken",
+                     "must not be specified when serviceAccountName is not set");
+  }
+}
+
 void check_source(const core::VolumeSource& source, const Path& path, Report& report) {
   const std::string kind = volume_kind(source);
   if (kind.empty()) return report.required(path, "must specify a volume type");
@@ -186,6 +195,9 @@ void check_volumes(const core::PodSpec& spec, const Path& path, Report& report) 
     report.name(here / "name", volume.name(), label_faults);
     if (!volume.name().empty() && !names.insert(volume.name()).second) report.duplicate(here / "name", volume.name());
     check_source(volume.volumesource(), here, report);
+    if (spec.serviceaccountname().empty()) {
+      check_tokens(volume.volumesource().projected(), here / "projected", report);
+    }
   }
 }
 
