@@ -83,6 +83,7 @@ std::optional<__int128> nanos_of(std::string_view text) {
   int digits = 0;
   bool point = false;
   bool cut = false;
+  bool huge = false;
   for (; at < text.size(); ++at) {
     const char c = text[at];
     if (c == '.') {
@@ -92,8 +93,12 @@ std::optional<__int128> nanos_of(std::string_view text) {
     }
     if (std::isdigit(static_cast<unsigned char>(c)) == 0) break;
     if (digits >= kMostDigits) {
-      if (!point) return negative ? -kMost : kMost;
-      cut = cut || c != '0';
+      // Beyond what can be held: saturated below, once the rest was seen to be a quantity's.
+      if (point) {
+        cut = cut || c != '0';
+      } else {
+        huge = true;
+      }
       continue;
     }
     if (mantissa != 0 || c != '0') ++digits;
@@ -105,6 +110,7 @@ std::optional<__int128> nanos_of(std::string_view text) {
   // nanos = mantissa * 10^-fraction * factor * 10^9
   int tens = 9 - fraction;
   __int128 value = mantissa;
+  if (huge) value = kMost;
   if (suffix->binary) {
     value = times(value, static_cast<__int128>(1) << suffix->exponent);
   } else {
