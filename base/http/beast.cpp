@@ -1,4 +1,5 @@
 // Beast's own code for HTTP, compiled once (BOOST_BEAST_SEPARATE_COMPILATION). Its WebSocket part is not used.
+#define BOOST_BEAST_SOURCE
 #include <boost/beast/core/detail/config.hpp>
 #include <boost/beast/core/detail/impl/temporary_buffer.ipp>
 #include <boost/beast/core/impl/error.ipp>
