@@ -1,5 +1,7 @@
-// Beast's own code for HTTP, compiled once (BOOST_BEAST_SEPARATE_COMPILATION). Its WebSocket part is not used.
+// Beast's own code for HTTP, compiled once (BOOST_BEAST_SEPARATE_COMPILATION). Its WebSocket part is not used. The
+// macro has the parsers of both directions instantiated here.
 #define BOOST_BEAST_SOURCE
+
 #include <boost/beast/core/detail/config.hpp>
 #include <boost/beast/core/detail/impl/temporary_buffer.ipp>
 #include <boost/beast/core/impl/error.ipp>
