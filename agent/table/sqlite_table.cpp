@@ -28,10 +28,7 @@ struct Batch {
   absl::Status result;
 };
 
-absl::Status configure(Database& db, const TableFiles& files) {
-  if (files.exclusive) {
-    if (absl::Status done = db.run("PRAGMA locking_mode=EXCLUSIVE"); !done.ok()) return done;
-  }
+absl::Status configure(Database& db) {
   sqlite3_busy_timeout(db.handle(), 1000);
   for (const char* pragma : {"PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA wal_autocheckpoint=1000",
                              "PRAGMA cache_size=-2000"}) {
@@ -51,13 +48,17 @@ absl::StatusOr<Opened> open_once(const TableFiles& files) {
   auto db = Database::open(files.path, files.vfs, true);
   if (!db.ok()) return db.status();
   opened.db = *std::move(db);
+  // Without shared memory a file in WAL mode can be read in this mode only, so it comes first.
+  if (files.exclusive) {
+    if (absl::Status done = opened.db->run("PRAGMA locking_mode=EXCLUSIVE"); !done.ok()) return done;
+  }
   // Before anything is written: a newer schema must stay untouched.
   const auto version = opened.db->number_of("PRAGMA user_version");
   if (!version.ok()) return version.status();
   if (*version > schema_version()) {
     sqlite3_db_config(opened.db->handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   } else {
-    if (absl::Status done = configure(*opened.db, files); !done.ok()) return done;
+    if (absl::Status done = configure(*opened.db); !done.ok()) return done;
     const auto check = opened.db->text_of("PRAGMA quick_check(1)");
     if (!check.ok()) return check.status();
     if (*check != "ok") return make_status(absl::StatusCode::kDataLoss, "the table is damaged: {}", *check);
