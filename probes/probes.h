@@ -137,30 +137,43 @@ class Probes {
   Co<void> close();
 
  private:
+  // A container and its probes; one probe of it.
   struct Watched;
+  struct Worker;
+  using WatchedPtr = std::shared_ptr<Watched>;
+  using WorkerPtr = std::shared_ptr<Worker>;
   using Key = std::pair<PodUid, ContainerName>;
 
-  void start(const std::shared_ptr<Watched>& watched, ProbeKind kind);
-  void end(const std::shared_ptr<Watched>& watched);
-  Co<void> join(std::shared_ptr<Watched> watched);
-  Co<void> run(std::shared_ptr<Watched> watched, ProbeKind kind);
-  Co<bool> wait_for_startup(std::shared_ptr<Watched> watched, ProbeKind kind);
-  Co<ProbeOutcome> probe(std::shared_ptr<Watched> watched, ProbeKind kind);
-  Co<ProbeOutcome> probe_once(std::shared_ptr<Watched> watched, ProbeKind kind);
-  Co<ProbeOutcome> probe_exec(std::shared_ptr<Watched> watched, ProbeKind kind);
-  void tell(const std::shared_ptr<Watched>& watched, ProbeKind kind, ProbeOutcome outcome, Duration took);
+  WatchedPtr find(const PodUid& uid, const ContainerName& container, const ContainerId& id) const;
+  // Starts and ends workers so that there is one for each probe of the specs.
+  void take_specs(const WatchedPtr& watched, const std::map<ProbeKind, ProbeState>& restored);
+  void start(const WatchedPtr& watched, ProbeKind kind, ProbeState state);
+  void stop(const WatchedPtr& watched, const WorkerPtr& worker);
+  void end(const WatchedPtr& watched);
+
+  Co<void> run(WatchedPtr watched, WorkerPtr worker);
+  Instant first_tick(const Watched& watched, const Worker& worker);
+  // False where the flow is stopping.
+  static Co<bool> wait_for_startup(WatchedPtr watched);
+  Co<ProbeOutcome> probe(WatchedPtr watched, WorkerPtr worker);
+  Co<ProbeOutcome> probe_once(WatchedPtr watched, WorkerPtr worker);
+  Co<ProbeOutcome> probe_exec(WatchedPtr watched, WorkerPtr worker, ExecAction action);
+  using ExecAnswer = OneShot<absl::StatusOr<cri::ExecResult>>;
+  Co<void> call_exec(WorkerPtr worker, ContainerId id, ExecAction action, std::shared_ptr<ExecAnswer> answer);
+  void count_leftovers(const Watched& watched, Worker& worker, bool good);
+  void tell(const WatchedPtr& watched, const WorkerPtr& worker, ProbeOutcome outcome, Duration took);
 
   Loop& loop_;
-  Net& net_;
   cri::Runtime& runtime_;
   Steps& steps_;
   ProbeOptions options_;
   Sink<ProbeResult> results_;
   Targets targets_;
   Slots exec_slots_;
-  std::map<Key, std::shared_ptr<Watched>> watched_;
+  std::map<Key, WatchedPtr> watched_;
   std::set<PodUid> terminating_;
-  Scope scope_;
+  // Told to stop, and perhaps not at their end yet; close() joins them.
+  std::vector<WorkerPtr> stopping_;
 };
 
 }  // namespace podwright::probes

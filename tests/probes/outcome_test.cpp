@@ -24,6 +24,13 @@ TEST_CASE("an event's text is bounded") {
   CHECK(event_of(ProbeKind::kReadiness, outcome, Verdict::kFailure)->message.size() < limits::kProbeTextBytes + 64);
 }
 
+TEST_CASE("an event's text is UTF-8 whatever the container wrote") {
+  const ProbeOutcome outcome{Outcome::kFailure, "a\xFF\xC3\xA4\xED\xA0\x80\xE2\x82"};
+  const std::string hole = "\xEF\xBF\xBD";
+  CHECK(event_of(ProbeKind::kReadiness, outcome, Verdict::kFailure)->message ==
+        "Readiness probe failed: a" + hole + "\xC3\xA4" + hole + hole + hole + hole + hole);
+}
+
 TEST_CASE("a text is cut between characters") {
   CHECK(cut_text("abc", 3) == "abc");
   CHECK(cut_text("abcd", 3) == "abc");
