@@ -21,15 +21,15 @@ inline constexpr std::size_t kExecOutputBytes = 10 << 10;
 // Bytes taken from a stream at once. A size that keeps system calls few and buffers small.
 inline constexpr std::size_t kStreamReadBytes = 16 << 10;
 
-// Start line and headers of a message to an HTTP server of ours. Source: the kubelet's servers take 1 MiB; nothing that
-// talks to our local socket needs more than 64 KiB, so the larger bound is for the main port only.
+// Start line and headers of a message to an HTTP server of ours. Source: ours; the kubelet's servers take 1 MiB, but
+// nothing that talks to a node needs more than a few tokens.
 inline constexpr uint32_t kHttpServerHeaderBytes = 64 << 10;
-inline constexpr uint32_t kHttpServerHeaderBytesMax = 1 << 20;
 
-// Body of a request to an HTTP server of ours: kinds of the API that a person posts (a review, an eviction) are small.
+// Body of a request to an HTTP server of ours. Source: the API server's bound of a request's body.
 inline constexpr std::size_t kHttpServerBodyBytes = 3 << 20;
 
-// Connections that one HTTP server of ours serves at once; more wait in the backlog.
+// Connections that one HTTP server of ours serves at once; more wait in the backlog. Source: ours; half of the usual
+// bound of open files.
 inline constexpr std::size_t kHttpServerConnections = 512;
 
 // Start line and headers of an answer to us. Source: case K98.
@@ -54,7 +54,8 @@ inline constexpr std::size_t kHttp2HeaderBytes = 64 << 10;
 // closed. Source: CVE-2019-9512, CVE-2019-9514, CVE-2019-9515; Go's limit of queued control frames is 10,000.
 inline constexpr uint32_t kHttp2ControlFramesPerSecond = 1000;
 
-// Bytes that an HTTP/2 stream or connection may send before we have read them.
+// Bytes that an HTTP/2 stream or connection may send before we have read them. Source: ours; four times the protocol's
+// 64 KiB, for watches of large lists.
 inline constexpr int32_t kHttp2WindowBytes = 256 << 10;
 
 // The answer of a gRPC health probe. A HealthCheckResponse has 2 bytes; unknown fields get some room.
@@ -102,8 +103,8 @@ inline constexpr std::size_t kCgroupsBelowPod = 4'000;
 // Arguments and environment of a child. Source: the kernel's ARG_MAX with the usual 8 MiB stack is 2 MiB.
 inline constexpr std::size_t kCommandBytes = 2 << 20;
 
-// One SPDY frame of a runtime's streaming server, and a header block of it, uncompressed. Source: ours; the servers copy
-// in pieces of 32 KiB, and their headers are a few words. A frame may say up to 16 MiB.
+// One SPDY frame of a runtime's streaming server, and a header block of it, uncompressed. Source: ours; the servers
+// copy in pieces of 32 KiB, and their headers are a few words. A frame may say up to 16 MiB.
 inline constexpr std::size_t kSpdyFrameBytes = 1 << 20;
 inline constexpr std::size_t kSpdyHeaderBytes = 64 << 10;
 

@@ -189,6 +189,29 @@ TEST_CASE("what is no request is refused with the code that fits") {
   }
 }
 
+TEST_CASE("the bounds of a server that was not told any are those of the list") {
+  Served served;
+  served.router.add("GET", "/", hello);
+  served.start();
+  auto stream = served.dial();
+  const std::string start = "GET / HTTP/1.1\r\nHost: x\r\nA: ";
+  served.send(*stream, start + std::string(limits::kHttpServerHeaderBytes - start.size() - 4, 'a') + "\r\n\r\n");
+  CHECK(served.read(*stream).starts_with("HTTP/1.1 200 "));
+  served.send(*stream, start + std::string(limits::kHttpServerHeaderBytes, 'a') + "\r\n\r\n");
+  CHECK(served.read(*stream).starts_with("HTTP/1.1 431 "));
+
+  stream = served.dial();
+  const std::string length = fmt::format("Content-Length: {}\r\n\r\n", limits::kHttpServerBodyBytes + 1);
+  served.send(*stream, "GET / HTTP/1.1\r\nHost: x\r\n" + length);
+  CHECK(served.read(*stream).starts_with("HTTP/1.1 413 "));
+  stream.reset();
+
+  std::vector<std::unique_ptr<Stream>> many;
+  for (std::size_t i = 0; i <= limits::kHttpServerConnections; ++i) many.push_back(served.dial());
+  served.loop.run_for(1ms);
+  CHECK(served.server->connections() == limits::kHttpServerConnections);
+}
+
 TEST_CASE("a client that waits for 100 gets it before it sends the body") {
   Served served;
   served.router.add("POST", "/", hello);
