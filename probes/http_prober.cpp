@@ -15,7 +15,10 @@ constexpr std::size_t kToldBodyBytes = 256;
 Co<ProbeOutcome> probe_http(Attempt attempt, HttpGetAction action) {
   const Instant deadline = after(attempt.loop.now(), attempt.timeout);
   auto resolved = co_await attempt.targets.resolve(attempt.target, action.host, deadline);
-  if (!resolved.ok()) co_return unresolved(resolved.status(), action.host, "dial tcp: ");
+  if (!resolved.ok()) {
+    const Url url{action.https, action.host, action.port, true, escape_target(action.path)};
+    co_return unresolved(resolved.status(), action.host, fmt::format("Get \"{}\": dial tcp: ", url.text()));
+  }
   ProbeOutcome outcome;
   outcome.foreign_target = resolved->foreign;
   HttpGet get{attempt.loop, attempt.targets, *std::move(resolved), attempt.user_agent, true};
