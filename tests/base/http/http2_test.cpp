@@ -242,3 +242,32 @@ TEST_CASE("requests that would not be valid on the wire are refused") {
   CHECK(absl::IsInvalidArgument(called.connection->open({.headers = {{"a", "c\r\nd"}}}).status()));
   CHECK(absl::IsInvalidArgument(called.connection->open({.headers = {{":path", "/"}}}).status()));
 }
+
+namespace {
+
+Co<void> call_over(Loop& loop, std::unique_ptr<Stream> stream) {
+  Http2Connection connection(loop, std::move(stream));
+  connection.start();
+  GrpcUnaryCall call{"x", "/a/B", "in", {}, 100};
+  (void)co_await grpc_unary(loop, connection, std::move(call), after(loop.now(), 1s));
+  co_await connection.close();
+}
+
+}  // namespace
+
+TEST_CASE("a crash at any step of a call leaves nothing behind") {
+  for (uint64_t steps = 1; steps < 60; ++steps) {
+    SimLoop loop(steps);
+    Scope scope(loop);
+    int cancelled = 0;
+    auto [ours, theirs] = memory_pair(loop);
+    scope.spawn("peer", serve_http2(
+                            std::move(theirs), [](const PeerRequest&) { return grpc_answer("out"); }, &cancelled));
+    scope.spawn("call", call_over(loop, std::move(ours)));
+
+    for (uint64_t i = 0; i < steps; ++i) loop.step();
+    loop.drop();
+
+    CHECK(loop.waiting() == 0);
+  }
+}

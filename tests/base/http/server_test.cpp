@@ -74,10 +74,20 @@ Co<void> count_up(Loop& loop, int* cancelled, BodyWriter& out) {
   }
 }
 
-Co<HttpResponse> stream_numbers(Served* served, HttpRequest) {
+Co<HttpResponse> stream_to(Loop& loop, int* cancelled) {
   HttpResponse response;
-  response.stream = [served](BodyWriter& out) { return count_up(served->loop, &served->cancelled, out); };
+  response.stream = [&loop, cancelled](BodyWriter& out) { return count_up(loop, cancelled, out); };
   co_return response;
+}
+
+Co<void> ask_and_read(Loop& loop, Net& net) {
+  auto stream = co_await net.dial(Endpoint::tcp("127.0.0.1", 80), after(loop.now(), 1s));
+  if (!stream.ok()) co_return;
+  (void)co_await (*stream)->write_all("GET / HTTP/1.1\r\nHost: x\r\n\r\n", Instant::max());
+  while (true) {
+    const auto bytes = co_await (*stream)->read_some(1000, Instant::max());
+    if (!bytes.ok() || bytes->empty()) co_return;
+  }
 }
 
 Co<void> write_abc(BodyWriter& out) {
@@ -253,7 +263,7 @@ TEST_CASE("an old client gets a streaming body plainly until the end") {
 
 TEST_CASE("a streaming body is cancelled when its client leaves") {
   Served served;
-  served.router.add("GET", "/", [&served](HttpRequest request) { return stream_numbers(&served, std::move(request)); });
+  served.router.add("GET", "/", [&served](HttpRequest) { return stream_to(served.loop, &served.cancelled); });
   served.start();
   auto stream = served.dial();
   served.send(*stream, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -264,6 +274,24 @@ TEST_CASE("a streaming body is cancelled when its client leaves") {
 
   CHECK(served.cancelled == 1);
   CHECK(served.server->connections() == 0);
+}
+
+TEST_CASE("a crash at any step of a streamed answer leaves nothing behind") {
+  for (uint64_t steps = 1; steps < 120; steps += 3) {
+    SimLoop loop(steps);
+    MemoryNet net(loop);
+    int cancelled = 0;
+    HttpServer server(loop, *net.listen(Endpoint::tcp("127.0.0.1", 80), 0600),
+                      [&loop, &cancelled](HttpRequest) { return stream_to(loop, &cancelled); });
+    server.start();
+    Scope scope(loop);
+    scope.spawn("client", ask_and_read(loop, net));
+
+    for (uint64_t i = 0; i < steps; ++i) loop.step();
+    loop.drop();
+
+    CHECK(loop.waiting() == 0);
+  }
 }
 
 TEST_CASE("an upgrade hands over the connection with what came early") {
@@ -284,8 +312,7 @@ TEST_CASE("an upgrade hands over the connection with what came early") {
 TEST_CASE("closing ends idle connections and streams at once and lets an answer be finished") {
   Served served;
   served.router.add("GET", "/slow", [&served](HttpRequest request) { return slow(served.loop, std::move(request)); });
-  served.router.add("GET", "/numbers",
-                    [&served](HttpRequest request) { return stream_numbers(&served, std::move(request)); });
+  served.router.add("GET", "/numbers", [&served](HttpRequest) { return stream_to(served.loop, &served.cancelled); });
   served.start();
   auto idle = served.dial();
   auto numbers = served.dial();
