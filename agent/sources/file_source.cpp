@@ -12,6 +12,7 @@ const Flow kFlow{"source/file", LogSubject{{"source", "file"}}};
 // A file whose writing was not seen to end is believed once it has been the same for so long.
 constexpr Duration kSettled = 200ms;
 constexpr Duration kFirstRetry = 1s;
+constexpr int kMostUnsettledScans = 25;
 
 bool same_file(const FileInfo& a, const FileInfo& b) {
   return a.inode == b.inode && a.device == b.device && a.size == b.size && a.modified == b.modified;
@@ -163,7 +164,10 @@ Co<void> FileSource::run() {
     if (co_await is_stopping()) co_return;
     const bool unsettled = scan.unsettled;
     const bool good = scan.status.ok();
-    publish(std::move(scan));
+    // A first list that lacks a file because it was written just now is no complete one: pods that run would be taken
+    // for removed. Whoever writes without end is not waited for.
+    const bool wait_for_first = unsettled && !published_ && ++unsettled_scans_ < kMostUnsettledScans;
+    if (!wait_for_first) publish(std::move(scan));
     retry = watch_ && good ? kFirstRetry : std::min<Duration>(2 * retry, options_.rescan);
     const Duration pause = unsettled ? kSettled : watch_ && good ? options_.rescan : retry;
     if (co_await bell_.wait_until(after(loop_.now(), pause)) == Wait::kCancelled) co_return;
@@ -216,6 +220,7 @@ void FileSource::publish(Scan scan) {
   told_ = std::move(problems);
   files_ = std::move(scan.files);
   objects_.replace(std::move(objects));
+  published_ = true;
   sets_(std::move(set));
 }
 

@@ -83,6 +83,8 @@ class FileSource {
   std::set<std::string> closed_;
   // Events were lost, or the watched directory went: watch anew.
   bool watch_gone_ = false;
+  bool published_ = false;
+  int unsettled_scans_ = 0;
   Bell bell_;
 };
 

@@ -45,6 +45,10 @@ class Loop {
   // Runs `work` on the loop soon. The one member that any thread may call.
   virtual void post(Work work) = 0;
 
+  // Runs `work` after all that is ready now, whatever order the loop chooses among that. For the end of what ready work
+  // may still refer to. Loop thread only.
+  virtual void post_last(Work work) = 0;
+
   // Runs `work` at `when`, or soon where that has passed. The answer names the timer, never 0.
   virtual uint64_t call_at(Instant when, Work work) = 0;
 

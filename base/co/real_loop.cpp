@@ -36,6 +36,10 @@ void RealLoop::post(Work work) {
   asio::post(io_, std::move(work));
 }
 
+void RealLoop::post_last(Work work) {
+  asio::post(io_, std::move(work));
+}
+
 uint64_t RealLoop::call_at(Instant when, Work work) {
   const uint64_t id = next_id_++;
   const auto place = timers_.emplace(when, std::make_pair(id, std::move(work)));

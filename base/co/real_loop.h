@@ -23,6 +23,7 @@ class RealLoop final : public Loop {
   Clock& clock() override { return clock_; }
   Rng& rng() override { return rng_; }
   void post(Work work) override;
+  void post_last(Work work) override;
   uint64_t call_at(Instant when, Work work) override;
   void forget(uint64_t timer) override;
 

@@ -3,7 +3,6 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -57,15 +56,17 @@ void Scope::spawn(std::string name, Co<void> flow) {
   const auto place = std::prev(flows.end());
   place->name = std::move(name);
   asio::co_spawn(loop_->executor(), with_values(std::move(flow)),
-                 asio::bind_cancellation_slot(
-                     place->signal.slot(), [state = state_, place, ex = loop_->executor()](std::exception_ptr error) {
-                       if (error) die_of(error, place->name);
-                       // The signal may be the very one that is being emitted up the stack, so it dies a turn later.
-                       auto ended = std::make_shared<std::list<State::Flow>>();
-                       ended->splice(ended->end(), state->flows, place);
-                       asio::post(ex, [ended] {});
-                       if (state->flows.empty()) state->ended.notify();
-                     }));
+                 asio::bind_cancellation_slot(place->signal.slot(),
+                                              [state = state_, place, loop = loop_](std::exception_ptr error) {
+                                                if (error) die_of(error, place->name);
+                                                // Asio hands a cancellation on through the executor, as a reference
+                                                // into the signal's memory, so the signal lives until whatever is ready
+                                                // now has run.
+                                                auto ended = std::make_shared<std::list<State::Flow>>();
+                                                ended->splice(ended->end(), state->flows, place);
+                                                loop->post_last([ended] {});
+                                                if (state->flows.empty()) state->ended.notify();
+                                              }));
   if (state_->cancelled) place->signal.emit(asio::cancellation_type::terminal);
 }
 

@@ -42,6 +42,11 @@ void SimLoop::post(Work work) {
   ready_.push_back(std::move(work));
 }
 
+// Timers are looked at only once nothing is ready.
+void SimLoop::post_last(Work work) {
+  (void)call_at(clock_->now_, std::move(work));
+}
+
 uint64_t SimLoop::call_at(Instant when, Work work) {
   const uint64_t id = next_id_++;
   if (dropping_) return id;

@@ -183,3 +183,11 @@ TEST_CASE("a directory that is not there yet is an empty set, and is picked up w
   loop.run_for(25s);
   CHECK(sets.back().pods.size() == 1);
 }
+
+TEST_CASE("a manifest that was written just before the start is in the first list") {
+  Fixture f;
+  REQUIRE(f.tree.replace("/m/a.yaml", manifest("a"), 0644).ok());
+  f.start();
+  REQUIRE(f.sets.size() == 1);
+  CHECK(f.sets.front().pods.size() == 1);
+}
