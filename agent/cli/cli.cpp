@@ -84,6 +84,7 @@ const std::vector<CommandSpec>& commands() {
        &check,
        {}},
       {"log-level", "log-level N", "Change the running agent's verbosity.", &log_level, {}},
+      {"help", "help [COMMAND]", "Tell the commands, or one command's flags.", &help, {}},
       {"version", "version", "This program's version and the agent's.", &version, {}},
   };
   return all;
@@ -107,7 +108,32 @@ const CommandSpec* find(std::string_view name) {
   return nullptr;
 }
 
+std::string command_help(const CommandSpec& spec) {
+  std::vector<FlagSpec> flags = spec.flags;
+  flags.insert(flags.end(), common_flags().begin(), common_flags().end());
+  return fmt::format("Usage: podwright {}\n{}\n\n{}", spec.usage, spec.help, flags_help(flags));
+}
+
+int unknown_command(const std::string& word) {
+  std::vector<std::string> names;
+  for (const CommandSpec& each : commands()) names.emplace_back(each.name);
+  const std::string near = nearest_name(word, names);
+  return usage(
+      fmt::format("unknown command: {}{}", word, near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+}
+
 }  // namespace
+
+int help(const Command& command) {
+  if (command.words.empty()) {
+    std::fputs(commands_help().c_str(), stdout);
+    return 0;
+  }
+  const CommandSpec* spec = find(command.words[0]);
+  if (spec == nullptr) return unknown_command(command.words[0]);
+  std::fputs(command_help(*spec).c_str(), stdout);
+  return 0;
+}
 
 bool is_command(std::string_view word) {
   return find(word) != nullptr;
@@ -126,19 +152,13 @@ int cli_main(const std::vector<std::string>& args, const CheckFunctions& checks)
   if (!front.ok()) return usage(text_of(front.status()));
   const CommandSpec* spec = front->words.empty() ? nullptr : find(front->words[0]);
   if (spec == nullptr) {
-    std::vector<std::string> names;
-    for (const CommandSpec& each : commands()) names.emplace_back(each.name);
-    if (front->words.empty()) return usage(commands_help());
-    const std::string near = nearest_name(front->words[0], names);
-    return usage(fmt::format("unknown command: {}{}", front->words[0],
-                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+    return front->words.empty() ? usage(commands_help()) : unknown_command(front->words[0]);
   }
   specs.insert(specs.begin(), spec->flags.begin(), spec->flags.end());
   auto parsed = parse_flags(specs, {front->words.begin() + 1, front->words.end()});
   if (!parsed.ok()) return usage(text_of(parsed.status()));
   if (parsed->is_set("help") || front->is_set("help")) {
-    std::fputs(fmt::format("Usage: podwright {}\n{}\n\n{}", spec->usage, spec->help, flags_help(specs)).c_str(),
-               stdout);
+    std::fputs(command_help(*spec).c_str(), stdout);
     return 0;
   }
   const char* from_environment = std::getenv("PODWRIGHT_SOCKET");

@@ -26,6 +26,7 @@ struct Command {
   bool all_namespaces() const { return flags.is_set("all-namespaces"); }
 };
 
+int help(const Command& command);
 int get(const Command& command);
 int describe(const Command& command);
 int logs(const Command& command);
@@ -50,6 +51,9 @@ std::string pod_name(const std::string& word);
 
 // The answer's JSON; the error is the agent's own.
 absl::StatusOr<std::string> fetch(Client& client, const std::string& target);
+
+// Set by the agent on pods that go over the local socket: "Syncing", "Terminating", ...
+inline constexpr char kWorkerStateAnnotation[] = "podwright.io/worker-state";
 
 // The machine's wall clock.
 WallTime wall_now();

@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<std::string>> pod_row_of(const std::string& json, Col
   if (!read.ok()) return read;
   // A static pod that is being stopped has no deletionTimestamp; its worker's state tells.
   const auto& annotations = pod.metadata().annotations();
-  const auto state = annotations.find("podwright.io/worker-state");
+  const auto state = annotations.find(kWorkerStateAnnotation);
   if (state != annotations.end() && state->second == "Terminating" && is_zero(pod.metadata().deletiontimestamp())) {
     pod.mutable_metadata()->mutable_deletiontimestamp()->set_seconds(
         std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count());
@@ -111,6 +111,16 @@ std::string elsewhere(const Command& command, const Kind& kind) {
   return text;
 }
 
+// The local socket carries a worker's state in an annotation; it is no part of the pod.
+void drop_worker_state(Json& object) {
+  if (!object["metadata"].is_object()) return;
+  Json& metadata = object["metadata"];
+  const auto annotations = metadata.find("annotations");
+  if (annotations == metadata.end() || !annotations->is_object()) return;
+  annotations->erase(kWorkerStateAnnotation);
+  if (annotations->empty()) metadata.erase(annotations);
+}
+
 int show_list(const Command& command, const Wanted& wanted, Output output) {
   const auto body = fetch(command.client, collection(command, wanted.kind->plural));
   if (!body.ok()) return fail(body.status());
@@ -133,6 +143,7 @@ int show_list(const Command& command, const Wanted& wanted, Output output) {
     std::string kind(wanted.kind->singular);
     kind[0] = static_cast<char>(kind[0] - 'a' + 'A');
     for (Json& each : chosen) {
+      drop_worker_state(each);
       Json whole = {{"apiVersion", "v1"}, {"kind", kind}};
       whole.update(each);
       each = std::move(whole);
@@ -179,12 +190,13 @@ class Watcher {
       if (newline == std::string::npos) break;
       const std::string line = pending_.substr(0, newline);
       pending_.erase(0, newline + 1);
-      const Json change = Json::parse(line, nullptr, false);
+      Json change = Json::parse(line, nullptr, false);
       if (!change.is_object() || !change.contains("object")) return absl::InternalError("the agent's watch is no JSON");
-      const Json& object = change["object"];
+      Json& object = change["object"];
       const auto& names = wanted_.names;
       if (!names.empty() && std::find(names.begin(), names.end(), name_in(object)) == names.end()) continue;
       if (output_ != Output::kTable && output_ != Output::kWide) {
+        drop_worker_state(object);
         if (output_ == Output::kYaml) std::puts("---");
         print_object(object, *wanted_.kind, output_);
         continue;

@@ -47,7 +47,7 @@ absl::Status describe_one(const Command& command, const std::string& name) {
   PodDescription about;
   const absl::Status read = read_object(*object, &about.pod);
   if (!read.ok()) return read;
-  about.pod.mutable_metadata()->mutable_annotations()->erase("podwright.io/worker-state");
+  about.pod.mutable_metadata()->mutable_annotations()->erase(kWorkerStateAnnotation);
   auto events = events_of(command, name, about.pod.metadata().uid());
   if (!events.ok()) return events.status();
   about.events = *std::move(events);
