@@ -11,26 +11,13 @@
 #include "api/ids.h"
 #include "base/co/co.h"
 #include "base/net/net.h"
+#include "cri/streaming/session.h"
 
 namespace podwright::server {
 
-// One thing that the client of a session sent.
-struct SessionInput {
-  enum class Kind { kStdin, kStdinEnd, kResize };
-  Kind kind = Kind::kStdin;
-  std::string bytes;
-  uint16_t width = 0, height = 0;
-};
-
-// The client's end of a session.
-class SessionPeer {
- public:
-  virtual ~SessionPeer() = default;
-  // Unavailable where the client is gone, Cancelled where the session ends.
-  virtual Co<absl::StatusOr<SessionInput>> next() = 0;
-  virtual Co<absl::Status> write_stdout(std::string bytes) = 0;
-  virtual Co<absl::Status> write_stderr(std::string bytes) = 0;
-};
+// The client's end of a session. next() is Unavailable where the client is gone, Cancelled where the session ends.
+using SessionPeer = cri::SessionClient;
+using SessionInput = cri::SessionInput;
 
 struct SessionRequest {
   PodUid pod;
