@@ -20,6 +20,7 @@ Co<HttpResponse> Handlers::summary(HttpRequest) {
 }
 
 Co<HttpResponse> Handlers::configz(HttpRequest) {
+  if (sources_.configz.empty()) co_return failure(404, "NotFound", "this agent tells no configuration");
   co_return HttpResponse::json(200, sources_.configz);
 }
 

@@ -47,7 +47,7 @@ struct ServerSources {
   std::function<Co<Wait>(Instant)> events_changed;
   // This node as the API would show it.
   std::function<std::shared_ptr<const core::Node>()> node;
-  // {"kubeletconfig":...} of /configz.
+  // {"kubeletconfig":...} of /configz; empty: 404.
   std::string configz;
   // When the sync loop last took an event, and how often it does at the least; null: no such check.
   std::function<Instant()> sync_loop_entered;
