@@ -71,7 +71,7 @@ Absorbed absorb(pods::PodRecord& record, const pods::PodPtr& pod, const pleg::Po
 
   for (const auto& [name, status] : newest) {
     ContainerRecord& rec = record.containers[name];
-    if (rec.id != status->id && !rec.id.empty() && status->attempt < rec.attempt) continue;  // older than what we know
+    if (rec.id != status->id && status->attempt < rec.attempt) continue;  // older than what we know
     take_over(rec, *status);
     rec.sandbox = status->sandbox;
     rec.attempt = status->attempt;
@@ -134,6 +134,7 @@ Absorbed absorb(pods::PodRecord& record, const pods::PodPtr& pod, const pleg::Po
       const auto found = record.containers.find(container.name);
       if (found == record.containers.end()) continue;
       ContainerRecord& rec = found->second;
+      if (rec.sandbox.empty()) continue;  // a reset of the pod has undone it
       if (!rec.exit || rec.exit->exit_code != 0 || !rec.exit->known || rec.succeeded_for_good) continue;
       if (container.kind == pods::ContainerKind::kInit || always_restarts(*pod, container)) continue;
       if (restart_after(*pod, container, 0) != Restart::kNo || pod->metadata().has_deletiontimestamp()) continue;

@@ -129,8 +129,12 @@ Co<absl::StatusOr<ContainerId>> PlanRunner::create(PodContext& pod, const Contai
   }
 
   auto& rec = pod.record.containers[container.name];
-  uint32_t attempt = rec.state == InstanceState::kNone && rec.id.empty() && !rec.exit ? 0 : rec.attempt + 1;
-  if (attempt == 0) {
+  uint32_t attempt = rec.attempt + 1;
+  if (rec.state == InstanceState::kCreating) {
+    // Nothing came of the last try, so that it counts for no restart.
+    attempt = rec.attempt;
+  } else if (rec.state == InstanceState::kNone && rec.id.empty() && !rec.exit) {
+    attempt = 0;
     // The count survives the loss of every record in the names of the log files.
     const auto logs = parts_.tree.list(
         join_path(containers::pod_log_dir(parts_.node, pod.record.key, pod.uid), container.name.value));
@@ -188,6 +192,8 @@ Co<absl::StatusOr<ContainerId>> PlanRunner::create(PodContext& pod, const Contai
   step.end(id.status());
   if (!id.ok()) {
     if (absl::IsCancelled(id.status())) co_return id.status();
+    // An earlier try holds the name; where it does not show up it stays reserved, so the next try is another one.
+    if (absl::IsAlreadyExists(id.status())) pod.record.containers[container.name].attempt = attempt + 1;
     wait_reason(pod, container.name, "CreateContainerError", text_of(id.status()));
     parts_.events.record(*pod.pod, container.field_path, "Warning", "Failed",
                          fmt::format("Error: {}", text_of(id.status())));

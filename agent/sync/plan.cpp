@@ -8,6 +8,37 @@ namespace {
 using pods::ContainerKind;
 using pods::ContainerRef;
 
+// What a container did before, where the sandbox of now has nothing of it.
+const pods::ContainerRecord* record_of(const PlanInput& in, const ContainerRef& container) {
+  const auto found = in.record->containers.find(container.name);
+  return found == in.record->containers.end() ? nullptr : &found->second;
+}
+
+// A start of it was intended, so it may have run. One that was only to be created has not.
+bool may_have_run(const pods::ContainerRecord& rec) {
+  return rec.start_once && rec.state != pods::InstanceState::kCreating && rec.state != pods::InstanceState::kCreated;
+}
+
+// Everything before was undone, since all containers of the pod were to start anew (PodPlan::reset_all).
+bool was_reset(const pods::ContainerRecord& rec) {
+  return rec.sandbox.empty() && !rec.start_once && !rec.succeeded_for_good;
+}
+
+// Whether a container of which this sandbox has nothing may start in it, after what it did in older ones, or in this
+// one without a trace.
+bool may_start_anew(const PlanInput& in, const ContainerRef& container) {
+  const auto* rec = record_of(in, container);
+  if (rec == nullptr || was_reset(*rec)) return true;
+  if (rec->succeeded_for_good) return false;
+  if (rec->exit) {
+    // An init container does its work again in each sandbox.
+    if (container.kind == ContainerKind::kInit && rec->exit->exit_code == 0) return true;
+    return restart_after(*in.pod, container, rec->exit->exit_code) != Restart::kNo;
+  }
+  // Never seen to end: for Never that was its one run; otherwise nobody can say that it succeeded.
+  return !may_have_run(*rec) || restart_after(*in.pod, container, 137) != Restart::kNo;
+}
+
 // Where the newest instance of a container stands in the current sandbox.
 enum class Is { kAbsent, kCreated, kRunning, kSucceeded, kFailed, kUnknown };
 
@@ -20,7 +51,8 @@ class Planner {
   void run() {
     if (plan_reset()) return;
     for (const auto& container : all_) {
-      if (container.kind == ContainerKind::kEphemeral && is(container) == Is::kAbsent && !was_started(container)) {
+      if (container.kind == ContainerKind::kEphemeral && is(container) == Is::kAbsent &&
+          may_start_anew(in_, container)) {
         plan_.starts.push_back({container, {}});
       }
     }
@@ -35,10 +67,7 @@ class Planner {
     return nullptr;
   }
 
-  const pods::ContainerRecord* record(const ContainerRef& container) const {
-    const auto found = in_.record->containers.find(container.name);
-    return found == in_.record->containers.end() ? nullptr : &found->second;
-  }
+  const pods::ContainerRecord* record(const ContainerRef& container) const { return record_of(in_, container); }
 
   // The end of its newest instance, where it has ended in this sandbox.
   const pods::ExitRecord* exit_here(const ContainerRef& container) const {
@@ -71,12 +100,6 @@ class Planner {
     if (status != nullptr && status->state == cri::ContainerState::kExited) return status->exit_code;
     const auto* exit = exit_here(container);
     return exit != nullptr ? exit->exit_code : 137;
-  }
-
-  // A start of it was intended that must not be intended twice.
-  bool was_started(const ContainerRef& container) const {
-    const auto* rec = record(container);
-    return rec != nullptr && (rec->start_once || rec->succeeded_for_good);
   }
 
   // Plans a start through the back-off gate. True where it starts now.
@@ -142,8 +165,8 @@ class Planner {
   // A rule of an exited container asks for a fresh start of the whole pod.
   bool plan_reset() {
     for (const auto& container : all_) {
-      const Is now = is(container);
-      if (now != Is::kSucceeded && now != Is::kFailed) continue;
+      const auto* ended = seen(container);
+      if (ended == nullptr || ended->state != cri::ContainerState::kExited) continue;
       if (restart_after(*in_.pod, container, exit_code(container)) != Restart::kAllContainers) continue;
       plan_.reset_all = true;
       for (const auto& other : all_) {
@@ -188,11 +211,10 @@ class Planner {
   bool plan_init_container(const ContainerRef& container) {
     switch (is(container)) {
       case Is::kAbsent:
-        if (was_started(container)) {
-          // It was started once under policy Never, and nobody can say how it ended.
-          plan_.finished = true;
-        } else {
+        if (may_start_anew(in_, container)) {
           (void)start(container);
+        } else {
+          plan_.finished = true;
         }
         return false;
       case Is::kCreated: start_existing(container); return false;
@@ -218,9 +240,8 @@ class Planner {
   bool is_initialized() const {
     if (in_.record->initialized_in == sandbox_) return true;
     for (const auto& container : all_) {
-      if (container.kind != ContainerKind::kRegular) continue;
-      const Is now = is(container);
-      if (now == Is::kCreated || now == Is::kRunning) return true;
+      // Also one that ended: it could begin here only after the init containers.
+      if (container.kind == ContainerKind::kRegular && is(container) != Is::kAbsent) return true;
     }
     return false;
   }
@@ -250,19 +271,14 @@ class Planner {
     for (const auto& container : all_) {
       if (container.kind == ContainerKind::kRegular && plan_one_regular(container)) any = true;
     }
-    if (!any) {
-      plan_.finished = true;
-      plan_.starts.clear();
-      plan_.waiting.clear();
-      plan_.wake_at.reset();
-    }
+    if (!any) plan_.finished = true;
   }
 
   // True where it is kept, started or waits for its start.
   bool plan_one_regular(const ContainerRef& container) {
     switch (is(container)) {
       case Is::kAbsent:
-        if (was_started(container) && !always_restarts(*in_.pod, container)) return false;
+        if (!may_start_anew(in_, container)) return false;
         (void)start(container);
         return true;
       case Is::kCreated: start_existing(container); return true;
@@ -287,17 +303,6 @@ class Planner {
   const SandboxId sandbox_;
   const std::vector<ContainerRef> all_;
 };
-
-// Whether the container may start in a new sandbox, after what it did in the old ones.
-bool may_start_anew(const PlanInput& in, const ContainerRef& container) {
-  const auto found = in.record->containers.find(container.name);
-  if (found == in.record->containers.end()) return true;
-  const auto& rec = found->second;
-  if (rec.succeeded_for_good) return false;
-  if (rec.exit && restart_after(*in.pod, container, rec.exit->exit_code) == Restart::kNo) return false;
-  // Started once and never seen to end: for Never that was its one run; otherwise nobody can say that it succeeded.
-  return !rec.start_once || rec.exit || restart_after(*in.pod, container, 137) != Restart::kNo;
-}
 
 void plan_new_sandbox(const PlanInput& in, PodPlan& plan) {
   plan.kill_all = std::any_of(in.seen->sandboxes.begin(), in.seen->sandboxes.end(),
@@ -424,6 +429,8 @@ PodPlan plan_pod(const PlanInput& input) {
   if (plan.finished) {
     plan.kill_all = true;
     plan.starts.clear();
+    plan.waiting.clear();
+    plan.wake_at.reset();
   }
   return plan;
 }
