@@ -1,6 +1,5 @@
 #include "base/co/scope.h"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -8,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <list>
+#include <utility>
 
 namespace podwright {
 namespace asio = boost::asio;
@@ -16,7 +16,29 @@ struct Scope::State {
   struct Flow {
     std::string name;
     asio::cancellation_signal signal;
+    // A coroutine that is cancelled before its first line throws out of the loop, and one that is told twice may be
+    // told after its end: so it is told once, and not before it begins.
+    bool begun = false, told = false;
+
+    void tell() {
+      if (begun && !std::exchange(told, true)) signal.emit(asio::cancellation_type::terminal);
+    }
   };
+  using Place = std::list<Flow>::iterator;
+  // What asio calls at the flow's end. It has a slot and no executor of its own, so that asio passes a cancellation on
+  // at once instead of posting it, when the flow may be over by the time it arrives.
+  struct End {
+    using cancellation_slot_type = asio::cancellation_slot;
+    cancellation_slot_type get_cancellation_slot() const noexcept { return slot; }
+    void operator()(std::exception_ptr error);
+
+    std::shared_ptr<State> state;
+    Place place;
+    asio::any_io_executor ex;
+    asio::cancellation_slot slot;
+  };
+  static Co<void> with_values(std::shared_ptr<State> state, Place place, Co<void> flow);
+
   explicit State(Loop& loop) : ended(loop) {}
 
   std::list<Flow> flows;
@@ -25,12 +47,6 @@ struct Scope::State {
 };
 
 namespace {
-
-Co<void> with_values(Co<void> flow) {
-  // Without this the next co_await after a cancelled one throws.
-  co_await asio::this_coro::throw_if_cancelled(false);
-  co_await std::move(flow);
-}
 
 void die_of(const std::exception_ptr& error, const std::string& flow) {
   std::string what = "an exception of an unknown type";
@@ -47,6 +63,23 @@ void die_of(const std::exception_ptr& error, const std::string& flow) {
 
 }  // namespace
 
+Co<void> Scope::State::with_values(std::shared_ptr<State> state, Place place, Co<void> flow) {
+  // Without this the next co_await after a cancelled one throws.
+  co_await asio::this_coro::throw_if_cancelled(false);
+  place->begun = true;
+  if (state->cancelled) place->tell();
+  co_await std::move(flow);
+}
+
+void Scope::State::End::operator()(std::exception_ptr error) {
+  if (error) die_of(error, place->name);
+  // The signal may be the very one that is being emitted up the stack, so it dies a turn later.
+  auto ended = std::make_shared<std::list<State::Flow>>();
+  ended->splice(ended->end(), state->flows, place);
+  asio::post(ex, [ended] {});
+  if (state->flows.empty()) state->ended.notify();
+}
+
 Scope::Scope(Loop& loop) : loop_(&loop), state_(std::make_shared<State>(loop)) {}
 Scope::~Scope() = default;
 
@@ -55,25 +88,14 @@ void Scope::spawn(std::string name, Co<void> flow) {
   flows.emplace_back();
   const auto place = std::prev(flows.end());
   place->name = std::move(name);
-  asio::co_spawn(loop_->executor(), with_values(std::move(flow)),
-                 asio::bind_cancellation_slot(place->signal.slot(),
-                                              [state = state_, place, loop = loop_](std::exception_ptr error) {
-                                                if (error) die_of(error, place->name);
-                                                // Asio hands a cancellation on through the executor, as a reference
-                                                // into the signal's memory, so the signal lives until whatever is ready
-                                                // now has run.
-                                                auto ended = std::make_shared<std::list<State::Flow>>();
-                                                ended->splice(ended->end(), state->flows, place);
-                                                loop->post_last([ended] {});
-                                                if (state->flows.empty()) state->ended.notify();
-                                              }));
-  if (state_->cancelled) place->signal.emit(asio::cancellation_type::terminal);
+  asio::co_spawn(loop_->executor(), State::with_values(state_, place, std::move(flow)),
+                 State::End{state_, place, loop_->executor(), place->signal.slot()});
 }
 
 void Scope::cancel() {
   state_->cancelled = true;
   // A cancelled wait resumes a turn later, so no flow leaves the list meanwhile.
-  for (auto& flow : state_->flows) flow.signal.emit(asio::cancellation_type::terminal);
+  for (auto& flow : state_->flows) flow.tell();
 }
 
 Co<void> Scope::close() {
