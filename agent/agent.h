@@ -78,6 +78,7 @@ class Agent {
   probes::Probes& probes() { return probes_; }
   const containers::NodeFacts& node() const { return node_; }
   pleg::Pleg& pleg() { return *pleg_; }
+  pleg::RuntimeCache& cache() { return cache_; }
   // Told when anything that readiness reports say has changed.
   void on_progress(std::function<void()> listener) { progress_ = std::move(listener); }
 

@@ -11,6 +11,8 @@
 #include "agent/table/instance_lock.h"
 #include "agent/table/schema.h"
 #include "agent/table/sqlite_table.h"
+#include "api/codec.h"
+#include "api/document.h"
 #include "base/co/offload.h"
 #include "base/net/real_net.h"
 #include "base/process/launcher_processes.h"
@@ -32,7 +34,6 @@ constexpr int kExitFailed = 1;
 constexpr int kExitNewerTable = 4;
 // READY is told after this at the latest, whether the runtime answers or not.
 constexpr Duration kReadyAfter = 10s;
-// The sync loop is looked at so often where systemd's watchdog wants to hear from us.
 constexpr std::size_t kOffloadThreads = 2;
 // The whole of a clean end. Source: design, Start and stop.
 constexpr Duration kStopWithin = 2s;
@@ -55,10 +56,9 @@ std::string channel_target(const std::string& endpoint) {
 class Running {
  public:
   Running(const config::Config& config, RealLoop& loop, RealTree& tree, Launcher launcher, Machine machine,
-          std::unique_ptr<table::SqliteTable> table, Offload& table_writer)
+          std::unique_ptr<table::SqliteTable> table)
       : config_(config),
         loop_(loop),
-        table_writer_(table_writer),
         table_(std::move(table)),
         offload_(loop, kOffloadThreads),
         processes_(loop, std::move(launcher)),
@@ -134,7 +134,6 @@ class Running {
 
   const config::Config& config_;
   RealLoop& loop_;
-  Offload& table_writer_;
   std::unique_ptr<table::SqliteTable> table_;
   ThreadOffload offload_;
   LauncherProcesses processes_;
@@ -196,7 +195,7 @@ int run_agent(config::Loaded loaded, RealLoop& loop, RealTree& tree, Launcher la
     return exit_code;
   }
   {
-    Running running(config, loop, tree, std::move(launcher), *std::move(machine), *std::move(table), table_writer);
+    Running running(config, loop, tree, std::move(launcher), *std::move(machine), *std::move(table));
     exit_code = running.run();
   }
   log_info(kWho, "stopped");
