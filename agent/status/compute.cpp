@@ -12,9 +12,19 @@ namespace {
 
 using pods::ContainerKind;
 
-// Restart policy as phase_of needs it: may this end be followed by another run?
-bool restartable(const core::Pod& pod, const std::string& own_policy, int32_t exit_code) {
-  const std::string& policy = own_policy.empty() ? pod.spec().restartpolicy() : own_policy;
+bool matches(const core::ContainerRestartRule& rule, int32_t exit_code) {
+  const auto& codes = rule.exitcodes();
+  const bool listed = std::find(codes.values().begin(), codes.values().end(), exit_code) != codes.values().end();
+  return codes.operator_() == "In" ? listed : codes.operator_() == "NotIn" && !listed;
+}
+
+// May this end be followed by another run? The container's rules say so first, then its policy, then the pod's.
+bool restartable(const core::Pod& pod, const core::Container& container, int32_t exit_code) {
+  for (const auto& rule : container.restartpolicyrules()) {
+    if (matches(rule, exit_code)) return true;
+  }
+  const std::string& policy =
+      container.restartpolicy().empty() ? pod.spec().restartpolicy() : container.restartpolicy();
   if (policy == "Never") return false;
   if (policy == "OnFailure") return exit_code != 0;
   return true;
@@ -52,11 +62,11 @@ void count_init(const core::Pod& pod, const core::PodStatus& status, Counts& cou
       ++counts.pending_init;
     } else if (one->state().has_terminated()) {
       const int32_t code = one->state().terminated().exitcode();
-      if (code != 0 && !restartable(pod, container.restartpolicy(), code)) ++counts.failed_init;
-      if (code != 0 && restartable(pod, container.restartpolicy(), code)) ++counts.pending_init;
+      if (code != 0 && !restartable(pod, container, code)) ++counts.failed_init;
+      if (code != 0 && restartable(pod, container, code)) ++counts.pending_init;
     } else if (one->laststate().has_terminated()) {
       const int32_t code = one->laststate().terminated().exitcode();
-      if (code != 0 && !restartable(pod, container.restartpolicy(), code)) {
+      if (code != 0 && !restartable(pod, container, code)) {
         ++counts.failed_init;
       } else {
         ++counts.pending_init;
@@ -78,11 +88,10 @@ void count_regular(const core::Pod& pod, const core::PodStatus& status, Counts& 
       ++counts.stopped;
       const int32_t code = one->state().terminated().exitcode();
       if (code == 0) ++counts.succeeded;
-      if (!restartable(pod, container.restartpolicy(), code)) ++counts.stopped_final;
+      if (!restartable(pod, container, code)) ++counts.stopped_final;
     } else if (one->laststate().has_terminated()) {
       ++counts.stopped;
-      if (!restartable(pod, container.restartpolicy(), one->laststate().terminated().exitcode()))
-        ++counts.stopped_final;
+      if (!restartable(pod, container, one->laststate().terminated().exitcode())) ++counts.stopped_final;
     } else {
       ++counts.waiting;
     }
@@ -205,8 +214,7 @@ std::string illegal_transition(const core::Pod& pod, const core::PodStatus& olde
     if (before == nullptr || now == nullptr || !before->state().has_terminated() || now->state().has_terminated()) {
       continue;
     }
-    if (!container.restartpolicyrules().empty()) continue;
-    if (restartable(pod, container.restartpolicy(), before->state().terminated().exitcode())) continue;
+    if (restartable(pod, container, before->state().terminated().exitcode())) continue;
     return fmt::format("container {} has terminated and may not run again", container.name());
   }
   return "";

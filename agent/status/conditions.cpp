@@ -70,7 +70,7 @@ Verdict initialized(const Inputs& in, const core::PodStatus& status) {
       incomplete.push_back(container.name());
     }
   }
-  if (status.phase() == "Succeeded") return {true, spec.initcontainers_size() > 0 ? "PodCompleted" : "", ""};
+  if (status.phase() == "Succeeded" && unknown.empty()) return {true, "PodCompleted", ""};
   const auto* before = find(in.previous, "Initialized");
   const bool once = before != nullptr && before->status() == "True";
   const bool begun = std::any_of(status.containerstatuses().begin(), status.containerstatuses().end(),
@@ -124,6 +124,20 @@ Verdict ready(const Inputs& in, const Verdict& containers) {
   return {false, "ReadinessGatesNotReady", message};
 }
 
+bool may_restart_all(const core::Pod& pod) {
+  const auto has_rule = [](const core::Container& container) {
+    return std::any_of(container.restartpolicyrules().begin(), container.restartpolicyrules().end(),
+                       [](const auto& rule) { return rule.action() == "RestartAllContainers"; });
+  };
+  return std::any_of(pod.spec().initcontainers().begin(), pod.spec().initcontainers().end(), has_rule) ||
+         std::any_of(pod.spec().containers().begin(), pod.spec().containers().end(), has_rule);
+}
+
+bool is_restarting_all(const Inputs& in) {
+  return std::any_of(in.waiting.begin(), in.waiting.end(),
+                     [](const auto& entry) { return entry.second.reason == "RestartingAllContainers"; });
+}
+
 void add(const Inputs& in, core::PodStatus& status, const std::string& type, const Verdict& verdict) {
   auto* condition = status.add_conditions();
   condition->set_type(type);
@@ -155,6 +169,7 @@ void set_conditions(const Inputs& in, core::PodStatus& status) {
   add(in, status, "Ready", ready(in, containers));
   add(in, status, "ContainersReady", containers);
   add(in, status, "PodScheduled", {true, "", ""});
+  if (may_restart_all(*in.pod)) add(in, status, "AllContainersRestarting", {is_restarting_all(in), "", ""});
 }
 
 }  // namespace podwright::status

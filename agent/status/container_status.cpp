@@ -132,6 +132,7 @@ bool has_init(const core::Pod& pod) {
   return pod.spec().initcontainers_size() > 0;
 }
 
+// `rec` counts only where it is of the instance that is shown: a new one inherits nothing.
 void set_ready(const Inputs& in, const pods::ContainerRef& container, const ContainerRecord* rec,
                core::ContainerStatus& status) {
   const bool running = status.state().has_running();
@@ -231,7 +232,7 @@ core::ContainerStatus container_status(const Inputs& in, const pods::ContainerRe
   if (!status.state().has_running() && !status.state().has_terminated() && !status.state().has_waiting()) {
     status.mutable_state()->mutable_waiting()->set_reason(idle);
   }
-  set_ready(in, container, rec, status);
+  set_ready(in, container, rec != nullptr && seen != nullptr && rec->id == seen->id ? rec : nullptr, status);
   return status;
 }
 
