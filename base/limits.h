@@ -114,4 +114,10 @@ inline constexpr std::size_t kStreamingAnswerBytes = 64 << 10;
 // What a session's error stream brings: a Status, or the text of an error. Source: ours.
 inline constexpr std::size_t kStreamVerdictBytes = 64 << 10;
 
+// One file of the agent's configuration. Source: ours; a complete one with all comments is 40 kB.
+inline constexpr std::size_t kConfigFileBytes = 1 << 20;
+
+// How deep folders may be nested below --config-dir. Source: ours; a link to a parent must end somewhere.
+inline constexpr int kConfigDirDepth = 8;
+
 }  // namespace podwright::limits

@@ -118,7 +118,7 @@ struct ImageSettings {
   std::string credential_provider_config, credential_provider_bin_dir;
 };
 
-struct MemoryReservation {
+struct ReservedMemory {
   int32_t numa_node = 0;
   StringMap limits;  // quantities
 };
@@ -149,7 +149,7 @@ struct CgroupSettings {
   StringMap cpu_manager_policy_options;
   Duration cpu_manager_reconcile_period = 10s;
   std::string memory_manager_policy = "None";
-  std::vector<MemoryReservation> reserved_memory;
+  std::vector<ReservedMemory> reserved_memory;
   std::string topology_manager_policy = "none";
   std::string topology_manager_scope = "container";
   StringMap topology_manager_policy_options;
@@ -162,7 +162,7 @@ struct ProcessSettings {
   bool protect_kernel_defaults = false;
   std::string lock_file;  // empty: none
   bool exit_on_lock_contention = false;
-  bool self_seccomp = true;  // PodwrightConfiguration
+  std::string self_seccomp = "enforce";  // PodwrightConfiguration: or log, off
 };
 
 // A level or an amount to reclaim: a percentage of the capacity, or an amount (bytes, inodes, processes).
@@ -215,7 +215,7 @@ struct PodSettings {
   Duration device_wait = 5min;
   std::string device_plugin_dir = "/var/lib/kubelet/device-plugins";
   Strings plugin_socket_dirs;
-  Strings probe_targets;
+  std::string probe_targets = "allow";  // or warn, deny: probes and hooks to other hosts than their pod
   bool offline = false;
   std::string offline_key_file;  // empty stands for <root>/podwright/offline.key and is filled in
 };

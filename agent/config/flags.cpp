@@ -24,7 +24,7 @@ class Patch {
       case FlagForm::kText: return put(flag.path, last);
       case FlagForm::kInteger: return integer(flag.path, last);
       case FlagForm::kDuration:
-        if (!is_duration(last)) return wrong(fmt::format("must be a duration such as 1m30s, got \"{}\"", last));
+        if (!parse_duration(last)) return wrong(fmt::format("must be a duration such as 1m30s, got \"{}\"", last));
         return put(flag.path, last);
       case FlagForm::kList: return list(flag.path, values);
       case FlagForm::kMap: return map(flag.path, values, '=');
@@ -211,35 +211,53 @@ std::string agent_help() {
          "the file (--max-pods, --eviction-hard ...). podwright.yaml(5) lists the fields.\n";
 }
 
-bool is_duration(std::string_view text) {
-  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  if (text == "0") return true;
-  if (text.empty()) return false;
-  double total = 0;
+std::optional<Duration> parse_duration(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text == "0") return Duration(0);
+  if (text.empty()) return std::nullopt;
+  __int128 total = 0;
   while (!text.empty()) {
-    const auto end = text.find_first_not_of("0123456789.");
-    double number = 0;
-    if (end == 0 || end == std::string_view::npos) return false;
-    if (!absl::SimpleAtod(absl::string_view(text.data(), end), &number)) return false;
-    text.remove_prefix(end);
-    double unit = 0;
-    for (const auto& [name, ns] : {std::pair<std::string_view, double>{"ns", 1},
-                                   {"us", 1e3},
-                                   {"\u00b5s", 1e3},
-                                   {"\u03bcs", 1e3},
-                                   {"ms", 1e6},
-                                   {"s", 1e9},
-                                   {"m", 60e9},
-                                   {"h", 3600e9}}) {
+    // The number as whole and fraction, both exact.
+    __int128 whole = 0, fraction = 0, scale = 1;
+    std::size_t digits = 0, at = 0;
+    for (bool behind_point = false; at < text.size(); ++at) {
+      const char c = text[at];
+      if (c == '.' && !behind_point) {
+        behind_point = true;
+      } else if (c >= '0' && c <= '9') {
+        ++digits;
+        if (!behind_point) {
+          whole = std::min<__int128>(whole * 10 + (c - '0'), __int128{1} << 80);
+        } else if (scale < 1'000'000'000'000'000'000) {
+          fraction = fraction * 10 + (c - '0');
+          scale *= 10;
+        }
+      } else {
+        break;
+      }
+    }
+    if (digits == 0) return std::nullopt;
+    text.remove_prefix(at);
+    int64_t unit = 0;
+    for (const auto& [name, ns] : {std::pair<std::string_view, int64_t>{"ns", 1},
+                                   {"us", 1'000},
+                                   {"\u00b5s", 1'000},
+                                   {"\u03bcs", 1'000},
+                                   {"ms", 1'000'000},
+                                   {"s", 1'000'000'000},
+                                   {"m", 60'000'000'000},
+                                   {"h", 3'600'000'000'000}}) {
       if (!text.starts_with(name)) continue;
       unit = ns;
       text.remove_prefix(name.size());
       break;
     }
-    if (unit == 0) return false;
-    total += number * unit;
+    if (unit == 0) return std::nullopt;
+    total += whole * unit + fraction * unit / scale;
+    if (total > std::numeric_limits<int64_t>::max()) return std::nullopt;
   }
-  return total < 9.2e18;
+  return Duration(static_cast<int64_t>(negative ? -total : total));
 }
 
 }  // namespace podwright::config

@@ -4,10 +4,12 @@
 
 #include <absl/status/statusor.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/flags/flags.h"
+#include "base/time/time.h"
 
 namespace podwright::config {
 
@@ -50,7 +52,7 @@ absl::StatusOr<AgentFlags> read_agent_flags(const std::vector<std::string>& args
 // Short and in groups; flags that only mirror a field are told of in one line.
 std::string agent_help();
 
-// A Go duration in its own text, checked: "1m30s". Nothing where it is malformed or too long for 64 bits of ns.
-bool is_duration(std::string_view text);
+// Go's time.ParseDuration: "1m30s", "1.5h", "-5us", "0". Nothing where it is malformed or longer than 64 bits of ns.
+std::optional<Duration> parse_duration(std::string_view text);
 
 }  // namespace podwright::config

@@ -67,6 +67,16 @@ TEST_CASE("the help is short") {
 }
 
 TEST_CASE("durations are Go's") {
-  for (const char* good : {"0", "0s", "1m30s", "1.5h", "100ms", "-1s", "5us", "1\u00b5s"}) CHECK(is_duration(good));
-  for (const char* bad : {"", "5", "1d", "s", "1 s", "1m30", "999999999h"}) CHECK_FALSE(is_duration(bad));
+  CHECK(parse_duration("0") == Duration(0));
+  CHECK(parse_duration("1m30s") == 90s);
+  CHECK(parse_duration("1.5h") == 90min);
+  CHECK(parse_duration("100ms") == 100ms);
+  CHECK(parse_duration("-1s") == -1s);
+  CHECK(parse_duration("5us") == 5us);
+  CHECK(parse_duration("1\u00b5s") == 1us);
+  CHECK(parse_duration(".5s") == 500ms);
+  for (const char* bad : {"", "5", "1d", "s", "1 s", "1m30", ".s", "999999999h", "1.2.3s"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_duration(bad));
+  }
 }
