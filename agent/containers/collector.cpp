@@ -40,8 +40,7 @@ CollectorPlan plan_collection(const std::vector<cri::SandboxStatus>& sandboxes,
   for (const auto& container : containers) {
     const PodUid uid = uid_of(container);
     if (uid.empty()) continue;
-    const bool exited = container.state == cri::ContainerState::kExited;
-    if (!exited) {
+    if (container.state == cri::ContainerState::kRunning) {
       used.insert(container.sandbox);
     } else {
       dead[{uid, container.name}].push_back(&container);
@@ -55,7 +54,9 @@ CollectorPlan plan_collection(const std::vector<cri::SandboxStatus>& sandboxes,
     // A pod that is gone keeps none; what belongs to nobody goes only once every source has spoken.
     const int kept = known || !facts.sources_ready ? std::max(options.kept_per_container, 0) : 0;
     for (std::size_t i = 0; i < instances.size(); ++i) {
-      if (static_cast<int>(i) < kept) {
+      // The newest may be about to start, or nobody can say what it does.
+      const bool may_live = i == 0 && instances[i]->state != cri::ContainerState::kExited;
+      if (static_cast<int>(i) < kept || (may_live && (known || !facts.sources_ready))) {
         used.insert(instances[i]->sandbox);
       } else {
         plan.containers.push_back(instances[i]->id);

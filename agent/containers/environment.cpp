@@ -34,6 +34,13 @@ class EnvBuilder {
   std::map<std::string, std::string> known_;
 };
 
+// stringData is write-only in the API; in a manifest it stands for data and wins over equal keys.
+std::map<std::string, std::string> data_of(const core::Secret& secret) {
+  std::map<std::string, std::string> data(secret.data().begin(), secret.data().end());
+  for (const auto& [key, value] : secret.stringdata()) data[key] = value;
+  return data;
+}
+
 absl::Status add_from(const core::EnvFromSource& source, const std::string& ns, objects::Objects& objects,
                       EnvBuilder& env) {
   if (source.has_configmapref()) {
@@ -59,8 +66,7 @@ absl::Status add_from(const core::EnvFromSource& source, const std::string& ns, 
                  ? make_status(absl::StatusCode::kNotFound, "secret \"{}\" not found", name)
                  : object.status();
     }
-    std::map<std::string, std::string> sorted((*object)->data().begin(), (*object)->data().end());
-    for (auto& [key, value] : sorted) env.set(source.prefix() + key, value);
+    for (const auto& [key, value] : data_of(**object)) env.set(source.prefix() + key, value);
   }
   return absl::OkStatus();
 }
@@ -90,8 +96,9 @@ absl::StatusOr<std::optional<std::string>> from_secret(const core::SecretKeySele
     return absl::IsNotFound(object.status()) ? make_status(absl::StatusCode::kNotFound, "secret \"{}\" not found", name)
                                              : object.status();
   }
-  const auto found = (*object)->data().find(ref.key());
-  if (found != (*object)->data().end()) return found->second;
+  const auto data = data_of(**object);
+  const auto found = data.find(ref.key());
+  if (found != data.end()) return found->second;
   if (ref.optional()) return std::nullopt;
   return make_status(absl::StatusCode::kNotFound, "couldn't find key {} in Secret {}/{}", ref.key(), ns, name);
 }
@@ -113,6 +120,9 @@ absl::StatusOr<std::optional<std::string>> value_from(const pods::PodPtr& pod, c
     if (!ref.containername().empty() && ref.containername() != container.name()) {
       whose = nullptr;
       for (const auto& other : pod->spec().containers()) {
+        if (other.name() == ref.containername()) whose = &other;
+      }
+      for (const auto& other : pod->spec().initcontainers()) {
         if (other.name() == ref.containername()) whose = &other;
       }
       if (whose == nullptr) {

@@ -63,7 +63,8 @@ std::string make_hosts_file(const core::Pod& pod, const NodeFacts& node, const s
     const auto name = hostname_of(pod, node);
     if (name.ok()) {
       std::string host = name->host;
-      const bool has_domain = !name->domain.empty() && !host.ends_with(name->domain);
+      const bool has_domain = !name->domain.empty();
+      if (has_domain && host.ends_with("." + name->domain)) host.resize(host.size() - name->domain.size() - 1);
       for (const auto& ip : pod_ips) {
         text += has_domain ? fmt::format("{}\t{}.{}\t{}\n", ip, host, name->domain, host)
                            : fmt::format("{}\t{}\n", ip, host);

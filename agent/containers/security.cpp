@@ -168,6 +168,9 @@ absl::Status set_user(const ContainerInputs& in, cri::ContainerConfig& config) {
       config.run_as_user = in.image.uid;
     } else if (!in.image.username.empty()) {
       config.run_as_username = in.image.username;
+    } else if (config.run_as_group) {
+      // An image without a user means root; the runtime refuses a group without a user.
+      config.run_as_user = 0;
     }
   }
   return absl::OkStatus();
