@@ -83,6 +83,10 @@ absl::StatusOr<Hierarchy> Hierarchy::detect(Tree& tree) {
   } else {
     found.version_ = Version::kV1;
     for (const MountEntry& entry : *mounts) {
+      // Beside version 1 (hybrid) it has no controllers, but a runtime makes cgroups there too.
+      if (entry.fs_type == "cgroup2" && entry.mountpoint.starts_with(std::string(kMount) + "/")) {
+        found.mounts_.emplace("unified", entry.mountpoint);
+      }
       if (entry.fs_type != "cgroup" || !entry.mountpoint.starts_with(std::string(kMount) + "/")) continue;
       for (const std::string& option : entry.options) {
         if (contains(kKnownV1, option)) found.mounts_.emplace(option, entry.mountpoint);

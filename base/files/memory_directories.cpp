@@ -74,7 +74,8 @@ absl::Status MemoryTree::make_directories(const std::string& path, mode_t mode) 
     if (error == 0 && !found.node().is(FileType::kDirectory)) error = ENOTDIR;
     if (error != 0) return failed(error, "mkdir", prefix);
   }
-  found.node().info.mode = mode & 07777;
+  // "/" itself is there, and its mode stays.
+  if (!found.trail.empty()) found.node().info.mode = mode & 07777;
   return absl::OkStatus();
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("the file under /etc/podwright counts where --config is not given") {
 
 TEST_CASE("drop-ins are merge patches in lexical order, and flags win over all") {
   Machine machine;
-  machine.file("/c.yaml", std::string(kHead) + "maxPods: 1\nclusterDNS: [10.0.0.1]\nsystemReserved: {cpu: 1}\n");
+  machine.file("/c.yaml", std::string(kHead) + "maxPods: 1\nclusterDNS: [10.0.0.1]\nsystemReserved: {cpu: \"1\"}\n");
   machine.file("/d/20-b.conf", std::string(kHead) + "maxPods: 3\nclusterDNS: null\nsystemReserved: {memory: 1Gi}\n");
   machine.file("/d/10-a/x.conf", std::string(kHead) + "maxPods: 2\nport: 1234\n");
   machine.file("/d/README", "not read");
