@@ -51,6 +51,10 @@ void add_container(std::string& text, const ContainerName& name, const pods::Con
 absl::StatusOr<std::unique_ptr<Database>> open_to_read(const TableFiles& files) {
   auto db = Database::open(files.path, files.vfs, false);
   if (!db.ok()) return annotate(db.status(), "read pod table {}", files.path);
+  // Without shared memory a file in WAL mode can be read in this mode only.
+  if (files.exclusive) {
+    if (absl::Status done = (*db)->run("PRAGMA locking_mode=EXCLUSIVE"); !done.ok()) return done;
+  }
   return db;
 }
 
@@ -92,29 +96,31 @@ absl::Status append_rows(std::string& out, Database& db, const std::string& tabl
   return code == SQLITE_DONE ? absl::OkStatus() : sqlite_status(db.handle(), code, "read " + table);
 }
 
+absl::StatusOr<TableContent> read_content(Database& db) {
+  TableContent content;
+  const auto version = check_version(db, schema_version());
+  if (!version.ok()) return version.status();
+  content.schema = *version;
+  if (content.schema != schema_version()) {
+    return make_status(absl::StatusCode::kFailedPrecondition,
+                       "the table has schema {}, this build reads {}: start the agent once, which brings it forward",
+                       content.schema, schema_version());
+  }
+  auto boot = read_meta(db, "boot_id");
+  if (!boot.ok()) return boot.status();
+  content.boot = BootId(*std::move(boot));
+  auto records = read_records(db);
+  if (!records.ok()) return records.status();
+  content.records = *std::move(records);
+  return content;
+}
+
 }  // namespace
 
 absl::StatusOr<TableContent> read_table(const TableFiles& files) {
   auto db = open_to_read(files);
   if (!db.ok()) return db.status();
-  TableContent content;
-  const auto version = (*db)->number_of("PRAGMA user_version");
-  if (!version.ok()) return version.status();
-  content.schema = static_cast<int>(*version);
-  if (content.schema != schema_version()) {
-    // Of an older one nothing needs doing that reading could do: the agent brings it forward at its start.
-    if (content.schema > schema_version()) return bring_forward(**db, migrations());
-    return make_status(absl::StatusCode::kFailedPrecondition,
-                       "the table has schema {}, this build reads {}: start the agent once, which brings it forward",
-                       content.schema, schema_version());
-  }
-  auto boot = read_meta(**db, "boot_id");
-  if (!boot.ok()) return boot.status();
-  content.boot = BootId(*std::move(boot));
-  auto records = read_records(**db);
-  if (!records.ok()) return records.status();
-  content.records = *std::move(records);
-  return content;
+  return read_content(**db);
 }
 
 std::string to_text(const TableContent& content) {
@@ -160,7 +166,7 @@ absl::StatusOr<std::vector<std::string>> check_table(const TableFiles& files) {
       (*db)->query("PRAGMA integrity_check", [&wrong](Statement& row) { row.read(wrong.emplace_back()); });
   if (!read.ok()) return std::vector<std::string>{podwright::text_of(read)};
   std::erase(wrong, "ok");
-  const auto content = read_table(files);
+  const auto content = read_content(**db);
   if (!content.ok()) {
     wrong.push_back(podwright::text_of(content.status()));
     return wrong;

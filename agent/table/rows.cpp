@@ -10,7 +10,19 @@ namespace {
 using pods::ContainerRecord;
 using pods::PodRecord;
 
-using Records = std::map<PodUid, PodRecord>;
+// What was read so far, by UID, and what of it no build can have written.
+struct Reading {
+  std::map<PodUid, PodRecord> records;
+  absl::Status damage;
+
+  // Notes the damage where an enumerator is none of its type, whose last one is `last`.
+  template <class Enum>
+  void check(const PodUid& uid, Enum value, Enum last) {
+    if (static_cast<int>(value) >= 0 && static_cast<int>(value) <= static_cast<int>(last)) return;
+    damage = make_status(absl::StatusCode::kDataLoss, "a row of pod {} holds {}, which is no state", uid,
+                         static_cast<int>(value));
+  }
+};
 
 // Addresses hold no blank.
 std::string join_words(const std::vector<std::string>& words) {
@@ -68,7 +80,7 @@ absl::Status write_pod(Database& db, const PodRecord& r) {
                     requested_at, succeeded, terminal_reason, terminal_message, r.userns_base, status);
 }
 
-void read_pod(Statement& row, Records& records) {
+void read_pod(Statement& row, Reading& reading) {
   PodRecord r;
   std::string source, ips;
   std::optional<pods::StopReason> stop_reason;
@@ -82,9 +94,16 @@ void read_pod(Statement& row, Records& records) {
            r.sandbox.id, r.sandbox.attempt, r.sandbox.making, ips, r.initialized_in, r.initialized_once, stop_reason,
            stop_grace, stop_status_reason, stop_status_message, deadline, used_grace, requested_at, succeeded,
            terminal_reason, terminal_message, r.userns_base, r.last_status);
-  r.source = pods::source_from(source).value_or(pods::SourceKind::kFile);
+  const auto kind = pods::source_from(source);
+  if (!kind) {
+    reading.damage =
+        make_status(absl::StatusCode::kDataLoss, "pod {} comes from {:?}, which is no source", r.uid, source);
+    return;
+  }
+  r.source = *kind;
   r.pod_ips = split_words(ips);
   if (stop_reason) {
+    reading.check(r.uid, *stop_reason, pods::StopReason::kRejected);
     pods::TerminationRecord& stop = r.termination.emplace();
     stop.wish = {*stop_reason, stop_grace, stop_status_reason.value_or(""), stop_status_message.value_or("")};
     stop.deadline = deadline.value_or(Instant());
@@ -93,7 +112,7 @@ void read_pod(Statement& row, Records& records) {
   }
   if (succeeded) r.terminal = {*succeeded, terminal_reason.value_or(""), terminal_message.value_or("")};
   PodUid uid = r.uid;
-  records.emplace(std::move(uid), std::move(r));
+  reading.records.emplace(std::move(uid), std::move(r));
 }
 
 absl::Status write_exit(Database& db, const PodUid& uid, const ContainerName& name, const std::string& which,
@@ -120,86 +139,86 @@ absl::Status write_container(Database& db, const PodUid& uid, const ContainerNam
 }
 
 // The record that a row of a child table belongs to; null where the pod's own row is missing.
-PodRecord* owner(Records& records, const PodUid& uid) {
-  const auto found = records.find(uid);
-  return found == records.end() ? nullptr : &found->second;
+PodRecord* owner(Reading& reading, const PodUid& uid) {
+  const auto found = reading.records.find(uid);
+  return found == reading.records.end() ? nullptr : &found->second;
 }
 
-absl::Status read_containers(Database& db, Records& records) {
-  return db.query("SELECT * FROM containers", [&records](Statement& row) {
+absl::Status read_containers(Database& db, Reading& reading) {
+  return db.query("SELECT * FROM containers", [&reading](Statement& row) {
     PodUid uid;
     ContainerName name;
     ContainerRecord c;
     row.read(uid, name, c.state, c.id, c.sandbox, c.attempt, c.image_ref, c.hash, c.started, c.ready, c.started_at,
              c.running_since, c.post_start_done, c.backoff.delay, c.backoff.updated_at, c.backoff.key, c.start_once,
              c.succeeded_for_good, c.termination_message_path);
-    if (PodRecord* record = owner(records, uid)) record->containers[name] = std::move(c);
+    reading.check(uid, c.state, pods::InstanceState::kExited);
+    if (PodRecord* record = owner(reading, uid)) record->containers[name] = std::move(c);
   });
 }
 
-absl::Status read_exits(Database& db, Records& records) {
-  return db.query("SELECT * FROM exits", [&records](Statement& row) {
+absl::Status read_exits(Database& db, Reading& reading) {
+  return db.query("SELECT * FROM exits", [&reading](Statement& row) {
     PodUid uid;
     ContainerName name;
     std::string which;
     pods::ExitRecord e;
     row.read(uid, name, which, e.container, e.exit_code, e.known, e.reason, e.message, e.started_at, e.finished_at,
              e.learnt_at, e.restart_count);
-    PodRecord* record = owner(records, uid);
+    PodRecord* record = owner(reading, uid);
     if (record == nullptr) return;
     (which == "newest" ? record->containers[name].exit : record->containers[name].last_exit) = std::move(e);
   });
 }
 
-absl::Status read_probes(Database& db, Records& records) {
-  return db.query("SELECT * FROM probes", [&records](Statement& row) {
+absl::Status read_probes(Database& db, Reading& reading) {
+  return db.query("SELECT * FROM probes", [&reading](Statement& row) {
     PodUid uid;
     ContainerName name;
     pods::ProbeKind kind = pods::ProbeKind::kLiveness;
     pods::ProbeRecord p;
     row.read(uid, name, kind, p.last_ok, p.run, p.published, p.on_hold);
-    if (PodRecord* record = owner(records, uid)) record->containers[name].probes[kind] = p;
+    reading.check(uid, kind, pods::ProbeKind::kStartup);
+    if (PodRecord* record = owner(reading, uid)) record->containers[name].probes[kind] = p;
   });
 }
 
-absl::Status read_volumes(Database& db, Records& records) {
-  return db.query("SELECT * FROM volumes ORDER BY pod_uid, position", [&records](Statement& row) {
+absl::Status read_volumes(Database& db, Reading& reading) {
+  return db.query("SELECT * FROM volumes ORDER BY pod_uid, position", [&reading](Statement& row) {
     PodUid uid;
     int64_t position = 0;
     pods::VolumeRecord v;
     row.read(uid, position, v.name, v.kind, v.path, v.mounted);
-    if (PodRecord* record = owner(records, uid)) record->volumes.push_back(std::move(v));
+    if (PodRecord* record = owner(reading, uid)) record->volumes.push_back(std::move(v));
   });
 }
 
-absl::Status read_devices(Database& db, Records& records) {
-  return db.query("SELECT * FROM devices ORDER BY pod_uid, container, resource, position", [&records](Statement& row) {
+absl::Status read_devices(Database& db, Reading& reading) {
+  return db.query("SELECT * FROM devices ORDER BY pod_uid, container, resource, position", [&reading](Statement& row) {
     PodUid uid;
     ContainerName name;
     ResourceName resource;
     int64_t position = 0;
     std::string device;
     row.read(uid, name, resource, position, device);
-    if (PodRecord* record = owner(records, uid)) record->devices[name][resource].push_back(std::move(device));
+    if (PodRecord* record = owner(reading, uid)) record->devices[name][resource].push_back(std::move(device));
   });
 }
 
-absl::Status read_specs(Database& db, Records& records) {
-  absl::Status parsed;
-  absl::Status read = db.query("SELECT * FROM specs", [&records, &parsed](Statement& row) {
+absl::Status read_specs(Database& db, Reading& reading) {
+  return db.query("SELECT * FROM specs", [&reading](Statement& row) {
     PodUid uid;
     std::string bytes;
     row.read(uid, bytes);
-    PodRecord* record = owner(records, uid);
+    PodRecord* record = owner(reading, uid);
     if (record == nullptr) return;
     auto pod = std::make_shared<core::Pod>();
     if (!pod->ParseFromString(bytes)) {
-      parsed = make_status(absl::StatusCode::kDataLoss, "the spec of pod {} does not parse", record->key);
+      reading.damage = make_status(absl::StatusCode::kDataLoss, "the spec of pod {} does not parse", record->key);
       return;
     }
     record->pod = std::move(pod);
   });
-  return read.ok() ? parsed : read;
 }
 
 }  // namespace
@@ -257,18 +276,19 @@ absl::StatusOr<std::string> read_meta(Database& db, const std::string& key) {
 }
 
 absl::StatusOr<std::vector<PodRecord>> read_records(Database& db) {
-  Records records;
-  absl::Status done = db.query("SELECT * FROM pods", [&records](Statement& row) { read_pod(row, records); });
-  if (done.ok()) done = read_specs(db, records);
-  if (done.ok()) done = read_containers(db, records);
-  if (done.ok()) done = read_exits(db, records);
-  if (done.ok()) done = read_probes(db, records);
-  if (done.ok()) done = read_volumes(db, records);
-  if (done.ok()) done = read_devices(db, records);
+  Reading reading;
+  absl::Status done = db.query("SELECT * FROM pods", [&reading](Statement& row) { read_pod(row, reading); });
+  if (done.ok()) done = read_specs(db, reading);
+  if (done.ok()) done = read_containers(db, reading);
+  if (done.ok()) done = read_exits(db, reading);
+  if (done.ok()) done = read_probes(db, reading);
+  if (done.ok()) done = read_volumes(db, reading);
+  if (done.ok()) done = read_devices(db, reading);
+  if (done.ok()) done = reading.damage;
   if (!done.ok()) return done;
   std::vector<PodRecord> all;
-  all.reserve(records.size());
-  for (auto& [uid, record] : records) all.push_back(std::move(record));
+  all.reserve(reading.records.size());
+  for (auto& [uid, record] : reading.records) all.push_back(std::move(record));
   return all;
 }
 

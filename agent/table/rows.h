@@ -20,7 +20,7 @@ absl::Status erase_record(Database& db, const PodUid& uid);
 absl::Status write_meta(Database& db, const std::string& key, const std::string& value);
 absl::StatusOr<std::string> read_meta(Database& db, const std::string& key);
 
-// By UID.
+// By UID. DataLoss where a row holds what no build writes.
 absl::StatusOr<std::vector<pods::PodRecord>> read_records(Database& db);
 
 }  // namespace podwright::table

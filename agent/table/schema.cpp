@@ -66,7 +66,7 @@ int schema_version() {
   return kMigrations.back().to;
 }
 
-absl::Status bring_forward(Database& db, std::span<const Migration> steps) {
+absl::StatusOr<int> check_version(Database& db, int newest) {
   const auto version = db.number_of("PRAGMA user_version");
   if (!version.ok()) return version.status();
   const auto application = db.number_of("PRAGMA application_id");
@@ -76,7 +76,6 @@ absl::Status bring_forward(Database& db, std::span<const Migration> steps) {
   if (*application != kApplicationId && (*tables > 0 || *version != 0)) {
     return absl::DataLossError("the file is a database of another program");
   }
-  const int newest = steps.empty() ? 0 : steps.back().to;
   if (*version > newest) {
     absl::Status newer = make_status(
         absl::StatusCode::kFailedPrecondition,
@@ -86,6 +85,12 @@ absl::Status bring_forward(Database& db, std::span<const Migration> steps) {
     newer.SetPayload(kNewerSchemaPayload, absl::Cord("1"));
     return newer;
   }
+  return static_cast<int>(*version);
+}
+
+absl::Status bring_forward(Database& db, std::span<const Migration> steps) {
+  const auto version = check_version(db, steps.empty() ? 0 : steps.back().to);
+  if (!version.ok()) return version.status();
   for (const Migration& step : steps) {
     if (step.to <= *version) continue;
     if (absl::Status done = apply(db, step); !done.ok()) return done;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include <span>
 
@@ -25,9 +26,12 @@ int schema_version();
 // Payload of the error of a newer schema: the caller exits with code 4.
 inline constexpr char kNewerSchemaPayload[] = "podwright/newer-schema";
 
-// Makes the tables of a new file or brings an older one forward, each step in one transaction. FailedPrecondition, with
-// both versions and kNewerSchemaPayload, where the file is newer: nothing is written then. DataLoss where it is
-// foreign.
+// The version of the file, 0 of a new one; reads only. FailedPrecondition, with both versions and kNewerSchemaPayload,
+// where it is newer than `newest`. DataLoss where the file is foreign.
+absl::StatusOr<int> check_version(Database& db, int newest);
+
+// Makes the tables of a new file or brings an older one forward, each step in one transaction. The errors of
+// check_version(), before anything is written.
 absl::Status bring_forward(Database& db, std::span<const Migration> steps);
 
 }  // namespace podwright::table

@@ -52,17 +52,15 @@ absl::StatusOr<Opened> open_once(const TableFiles& files) {
   if (files.exclusive) {
     if (absl::Status done = opened.db->run("PRAGMA locking_mode=EXCLUSIVE"); !done.ok()) return done;
   }
-  // Before anything is written: a newer schema must stay untouched.
-  const auto version = opened.db->number_of("PRAGMA user_version");
-  if (!version.ok()) return version.status();
-  if (*version > schema_version()) {
+  // Before anything is written: a newer schema and another program's file stay untouched, also by the close.
+  if (const auto version = check_version(*opened.db, schema_version()); !version.ok()) {
     sqlite3_db_config(opened.db->handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  } else {
-    if (absl::Status done = configure(*opened.db); !done.ok()) return done;
-    const auto check = opened.db->text_of("PRAGMA quick_check(1)");
-    if (!check.ok()) return check.status();
-    if (*check != "ok") return make_status(absl::StatusCode::kDataLoss, "the table is damaged: {}", *check);
+    return version.status();
   }
+  if (absl::Status done = configure(*opened.db); !done.ok()) return done;
+  const auto check = opened.db->text_of("PRAGMA quick_check(1)");
+  if (!check.ok()) return check.status();
+  if (*check != "ok") return make_status(absl::StatusCode::kDataLoss, "the table is damaged: {}", *check);
   if (absl::Status done = bring_forward(*opened.db, migrations()); !done.ok()) return done;
   auto boot = read_meta(*opened.db, "boot_id");
   if (!boot.ok()) return boot.status();
