@@ -120,4 +120,21 @@ inline constexpr std::size_t kConfigFileBytes = 1 << 20;
 // How deep folders may be nested below --config-dir. Source: ours; a link to a parent must end somewhere.
 inline constexpr int kConfigDirDepth = 8;
 
+// One file of a cgroup, /proc or /sys that is read for its numbers. Source: ours; the longest are /proc/net/dev and
+// io.stat of a machine with hundreds of interfaces or disks, at some 150 bytes a line.
+inline constexpr std::size_t kUsageFileBytes = 1 << 20;
+
+// Processes of one cgroup whose open files are counted, and open files looked at of all of them. Source: ours; what is
+// beyond is left out of the counts, since each costs a system call.
+inline constexpr std::size_t kUsageProcesses = 1'024;
+inline constexpr std::size_t kUsageOpenFiles = 16'384;
+
+// Files looked at in one piece of a walk that sums up a directory's size, and in the whole walk. Source: ours; a piece
+// takes a few ms, and a volume of more files than inodes of a usual disk is summed up only in part.
+inline constexpr std::size_t kDiskWalkPiece = 1'000;
+inline constexpr std::size_t kDiskWalkEntries = 20'000'000;
+
+// Log files of one container that are summed up. Source: ours; rotation keeps five.
+inline constexpr std::size_t kLogFilesOfContainer = 1'000;
+
 }  // namespace podwright::limits

@@ -40,6 +40,7 @@ absl::Status failed(int error_number, std::string_view call, const std::string& 
 FileInfo info_of(const Node& node) {
   FileInfo info = node.info;
   info.size = node.is(FileType::kDirectory) ? 4096 : node.content.size();
+  info.allocated_bytes = (info.size + 4095) / 4096 * 4096;
   return info;
 }
 

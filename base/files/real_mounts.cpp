@@ -59,7 +59,8 @@ absl::StatusOr<FsStat> RealTree::fs_stat(const std::string& path) {
   return FsStat{.capacity_bytes = seen.f_blocks * seen.f_frsize,
                 .available_bytes = seen.f_bavail * seen.f_frsize,
                 .inodes = seen.f_files,
-                .inodes_free = seen.f_ffree};
+                .inodes_free = seen.f_ffree,
+                .free_bytes = seen.f_bfree * seen.f_frsize};
 }
 
 absl::StatusOr<std::vector<MountEntry>> RealTree::mounts() {

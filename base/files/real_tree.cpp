@@ -39,7 +39,8 @@ absl::StatusOr<FileInfo> stat_of(const std::string& path, int flags, std::string
                   .gid = seen.st_gid,
                   .inode = seen.st_ino,
                   .device = seen.st_dev,
-                  .modified = WallTime(modified)};
+                  .modified = WallTime(modified),
+                  .allocated_bytes = static_cast<uint64_t>(seen.st_blocks) * 512};
 }
 
 absl::Status check_regular(const Descriptor& file, std::string_view call, const std::string& path, off_t* size) {

@@ -37,6 +37,7 @@ struct FileInfo {
   uint64_t inode = 0;
   uint64_t device = 0;
   WallTime modified;
+  uint64_t allocated_bytes = 0;  // on disk; less than `size` of a sparse file
 };
 
 struct DirectoryEntry {
@@ -47,6 +48,7 @@ struct DirectoryEntry {
 struct FsStat {
   uint64_t capacity_bytes = 0, available_bytes = 0;
   uint64_t inodes = 0, inodes_free = 0;
+  uint64_t free_bytes = 0;  // with what only root may use
 };
 
 struct MountEntry {
