@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "agent/usage_targets.h"
 #include "api/amount.h"
 #include "base/limits.h"
 #include "base/status/annotate.h"
@@ -175,6 +176,10 @@ Agent::Agent(Ports ports, const config::Config& config, Machine machine)
   rotation.workers = static_cast<std::size_t>(std::max(config.pods.container_log_max_workers, 1));
   log_rotation_ = std::make_unique<containers::LogRotation>(ports.loop, ports.offload, ports.tree, ports.runtime,
                                                             steps_, rotation, [this] { return live_logs(); });
+  usage_ = std::make_unique<usage::Usage>(
+      ports.loop, ports.offload, ports.tree, ports.runtime, ports.images, steps_, machine_.hierarchy,
+      usage_node(config, cgroups_.driver()),
+      [this] { return usage_targets(*board_.snapshot(), cache_, cgroups_, node_); }, usage::Options());
 }
 
 Agent::~Agent() = default;
@@ -338,6 +343,7 @@ Co<void> Agent::run() {
   scope_.spawn("sync loop", sync_->run());
   scope_.spawn("collector", collector_->run());
   scope_.spawn("log rotation", log_rotation_->run());
+  scope_.spawn("usage", usage_->run());
   scope_.spawn("objects", follow_objects());
   start_sources();
   progress("");
@@ -346,6 +352,7 @@ Co<void> Agent::run() {
 
 Co<void> Agent::stop() {
   co_await scope_.close();
+  co_await usage_->close();
   co_await probes_.close();
   co_await strays_.close(after(ports_.loop.now(), 500ms));
   co_await images_.close();

@@ -20,6 +20,7 @@
 #include "agent/sync/parts.h"
 #include "agent/sync/sync_loop.h"
 #include "agent/table/pod_table.h"
+#include "agent/usage/usage.h"
 #include "agent/volumes/pod_volumes.h"
 #include "base/net/net.h"
 #include "base/process/processes.h"
@@ -79,6 +80,7 @@ class Agent {
   const containers::NodeFacts& node() const { return node_; }
   pleg::Pleg& pleg() { return *pleg_; }
   pleg::RuntimeCache& cache() { return cache_; }
+  usage::Usage& usage() { return *usage_; }
   // Told when anything that readiness reports say has changed.
   void on_progress(std::function<void()> listener) { progress_ = std::move(listener); }
 
@@ -117,6 +119,7 @@ class Agent {
   std::unique_ptr<sources::HttpSource> http_source_;
   std::unique_ptr<containers::Collector> collector_;
   std::unique_ptr<containers::LogRotation> log_rotation_;
+  std::unique_ptr<usage::Usage> usage_;
   Scope scope_;
 };
 

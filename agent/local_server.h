@@ -10,6 +10,7 @@
 #include "agent/server/server.h"
 #include "agent/server/sources.h"
 #include "agent/server/streams.h"
+#include "agent/usage/pages.h"
 #include "base/http/server.h"
 #include "base/metrics/metrics.h"
 
@@ -55,6 +56,7 @@ class LocalServer {
   LoopMetrics loop_metrics_;
   RuntimeSessions sessions_;
   std::unique_ptr<server::LogFiles> log_files_;
+  usage::Pages pages_;
   server::ServerSources sources_;
   server::Server server_;
   std::vector<std::unique_ptr<HttpServer>> servers_;

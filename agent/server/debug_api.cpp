@@ -12,11 +12,34 @@ Co<HttpResponse> Handlers::metrics(HttpRequest) {
   co_return response;
 }
 
-Co<HttpResponse> Handlers::summary(HttpRequest) {
+// Source: pkg/kubelet/server/stats/handler.go: only_cpu_and_memory counts where it is given once, as true.
+Co<HttpResponse> Handlers::summary(HttpRequest request) {
   if (!sources_.summary) co_return failure(404, "NotFound", "this agent has no statistics");
-  auto json = co_await sources_.summary();
+  const std::vector<std::string> only = request.query_values("only_cpu_and_memory");
+  auto json = co_await sources_.summary(only.size() == 1 && only.front() == "true");
   if (!json.ok()) co_return failure(json.status());
   co_return HttpResponse::json(200, *std::move(json));
+}
+
+namespace {
+
+HttpResponse metrics_answer(absl::StatusOr<std::string> text) {
+  if (!text.ok()) return failure(text.status());
+  HttpResponse response = HttpResponse::text(200, *std::move(text));
+  response.headers.set("Content-Type", Registry::kContentType);
+  return response;
+}
+
+}  // namespace
+
+Co<HttpResponse> Handlers::resource_metrics(HttpRequest) {
+  if (!sources_.resource_metrics) co_return failure(404, "NotFound", "this agent has no statistics");
+  co_return metrics_answer(co_await sources_.resource_metrics());
+}
+
+Co<HttpResponse> Handlers::container_metrics(HttpRequest) {
+  if (!sources_.container_metrics) co_return failure(404, "NotFound", "this agent has no statistics");
+  co_return metrics_answer(co_await sources_.container_metrics());
 }
 
 Co<HttpResponse> Handlers::configz(HttpRequest) {

@@ -42,6 +42,8 @@ class Handlers {
   // debug_api.cpp
   Co<HttpResponse> metrics(HttpRequest request);
   Co<HttpResponse> summary(HttpRequest request);
+  Co<HttpResponse> resource_metrics(HttpRequest request);
+  Co<HttpResponse> container_metrics(HttpRequest request);
   Co<HttpResponse> configz(HttpRequest request);
   Co<HttpResponse> set_verbosity(HttpRequest request);
   Co<HttpResponse> waits(HttpRequest request);

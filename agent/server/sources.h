@@ -52,8 +52,11 @@ struct ServerSources {
   // When the sync loop last took an event, and how often it does at the least; null: no such check.
   std::function<Instant()> sync_loop_entered;
   Duration sync_frequency = std::chrono::minutes(1);
-  // stats v1alpha1 Summary as JSON; null: 404.
-  std::function<Co<absl::StatusOr<std::string>>()> summary;
+  // stats v1alpha1 Summary as JSON, of cpu and memory alone where asked so; null: 404.
+  std::function<Co<absl::StatusOr<std::string>>(bool only_cpu_and_memory)> summary = nullptr;
+  // The texts of /metrics/resource and /metrics/cadvisor; null: 404.
+  std::function<Co<absl::StatusOr<std::string>>()> resource_metrics = nullptr;
+  std::function<Co<absl::StatusOr<std::string>>()> container_metrics = nullptr;
   // Null: exec, attach and port-forward answer 501.
   StreamSessions* sessions = nullptr;
   // The read-only port serves nothing but health and metrics.
