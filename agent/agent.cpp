@@ -71,6 +71,7 @@ volumes::Options volume_options(const config::Config& config, const Machine& mac
   options.root = config.root_dir;
   options.node_name = config.node.name;
   options.node_memory_bytes = static_cast<uint64_t>(machine.memory_bytes);
+  options.node_cpu_milli = machine.cpu_milli;
   return options;
 }
 

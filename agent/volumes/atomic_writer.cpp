@@ -11,6 +11,12 @@ namespace {
 
 constexpr char kData[] = "..data";
 constexpr char kDataNew[] = "..data_tmp";
+constexpr mode_t kDirectoryMode = 0755;
+
+absl::Status give(Tree& tree, const std::string& path, const PayloadOwner& owner) {
+  if (!owner.uid && !owner.gid) return absl::OkStatus();
+  return tree.set_owner(path, owner.uid.value_or(static_cast<uid_t>(-1)), owner.gid.value_or(static_cast<gid_t>(-1)));
+}
 
 std::string first_part(const std::string& path) {
   return path.substr(0, path.find('/'));
@@ -47,19 +53,17 @@ absl::StatusOr<bool> has_more(Tree& tree, const std::string& dir, const std::str
 }
 
 absl::Status write_version(Tree& tree, const std::string& version, const Payload& payload, const PayloadOwner& owner) {
-  const auto own = [&](const std::string& path) {
-    if (!owner.uid && !owner.gid) return absl::OkStatus();
-    return tree.set_owner(path, owner.uid.value_or(static_cast<uid_t>(-1)), owner.gid.value_or(static_cast<gid_t>(-1)));
-  };
-  if (absl::Status s = tree.make_directories(version, 0755); !s.ok()) return s;
-  if (absl::Status s = own(version); !s.ok()) return s;
+  if (absl::Status s = tree.make_directories(version, kDirectoryMode); !s.ok()) return s;
+  if (absl::Status s = give_directory(tree, version, owner); !s.ok()) return s;
   for (const auto& [path, file] : payload) {
-    const std::string full = join_path(version, path);
-    if (path.find('/') != std::string::npos) {
-      if (absl::Status s = tree.make_directories(parent_path(full), 0755); !s.ok()) return s;
+    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      const std::string directory = join_path(version, path.substr(0, slash));
+      if (absl::Status s = tree.make_directories(directory, kDirectoryMode); !s.ok()) return s;
+      if (absl::Status s = give_directory(tree, directory, owner); !s.ok()) return s;
     }
+    const std::string full = join_path(version, path);
     if (absl::Status s = tree.write(full, file.content, file.mode); !s.ok()) return s;
-    if (absl::Status s = own(full); !s.ok()) return s;
+    if (absl::Status s = give(tree, full, owner); !s.ok()) return s;
     // A change of owner takes setuid bits away; the mode is what was asked for.
     if (absl::Status s = tree.set_mode(full, file.mode); !s.ok()) return s;
   }
@@ -97,6 +101,12 @@ absl::Status set_visible_names(Tree& tree, const std::string& dir, const Payload
 
 }  // namespace
 
+absl::Status give_directory(Tree& tree, const std::string& path, const PayloadOwner& owner) {
+  if (absl::Status s = give(tree, path, owner); !s.ok()) return s;
+  // After the owner, whose change takes the bit away. Source: SetVolumeOwnership.
+  return owner.gid ? tree.set_mode(path, 02000 | kDirectoryMode) : absl::OkStatus();
+}
+
 absl::Status check_payload_path(const std::string& path) {
   if (path.empty()) return absl::InvalidArgumentError("invalid path: must not be empty");
   if (path.starts_with("/"))
@@ -120,10 +130,15 @@ absl::StatusOr<bool> write_payload(Tree& tree, const std::string& dir, const Pay
                                    const std::string& version_name) {
   for (const auto& [path, file] : payload) {
     if (absl::Status s = check_payload_path(path); !s.ok()) return s;
+    if (file.content.size() > limits::kObjectVolumeFileBytes) {
+      return make_status(absl::StatusCode::kInvalidArgument, "file {:?} has {} bytes, more than {}", path,
+                         file.content.size(), limits::kObjectVolumeFileBytes);
+    }
   }
   std::string old_version;
   const auto current = tree.read_symlink(join_path(dir, kData));
-  if (current.ok()) {
+  // A link that we did not make may lead anywhere; nothing is read through it.
+  if (current.ok() && current->starts_with("..") && current->find('/') == std::string::npos && *current != "..") {
     old_version = join_path(dir, *current);
     const auto same = is_current(tree, old_version, payload);
     if (same.ok() && *same) {
@@ -134,7 +149,7 @@ absl::StatusOr<bool> write_payload(Tree& tree, const std::string& dir, const Pay
         return false;
       }
     }
-  } else if (!absl::IsNotFound(current.status())) {
+  } else if (!current.ok() && !absl::IsNotFound(current.status())) {
     return current.status();
   }
   const std::string version = join_path(dir, version_name);

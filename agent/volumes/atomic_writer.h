@@ -22,7 +22,7 @@ struct PayloadFile {
   bool operator==(const PayloadFile&) const = default;
 };
 
-// By relative path; a path may have several parts, none of them "." or "..".
+// By relative path; a path may have several parts.
 using Payload = std::map<std::string, PayloadFile>;
 
 struct PayloadOwner {
@@ -30,11 +30,17 @@ struct PayloadOwner {
   std::optional<gid_t> gid;
 };
 
-// True where the directory changed. `stamp` and `rng` name the new version.
+// Gives a directory to its owner; one with a group hands the group on to what is made in it. Nothing where there is
+// neither.
+absl::Status give_directory(Tree& tree, const std::string& path, const PayloadOwner& owner);
+
+// True where the directory changed. `version_name` is a fresh name that begins with "..". InvalidArgument for a path
+// that check_payload_path() refuses and for a file of more than limits::kObjectVolumeFileBytes.
 absl::StatusOr<bool> write_payload(Tree& tree, const std::string& dir, const Payload& payload, PayloadOwner owner,
                                    const std::string& version_name);
 
-// A relative path that stays inside: not empty, not absolute, no "..", no part that begins with "..".
+// A relative path that stays inside: not empty, not absolute, no part that is empty, "." or "..", and no name in the
+// volume's directory that begins with "..", as the writer's own do.
 absl::Status check_payload_path(const std::string& path);
 
 }  // namespace podwright::volumes

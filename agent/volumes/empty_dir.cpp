@@ -13,6 +13,17 @@ namespace {
 
 constexpr mode_t kMode = 0777;
 
+// The file that says that the directory was made; from then on its mode is the containers' business. Source:
+// pkg/volume/util SetReady.
+constexpr char kReady[] = "ready";
+
+// What the directory shall be.
+struct Made {
+  std::string path, ready_path;
+  std::string fs_type, data;  // of a mount; empty: none
+  std::optional<int64_t> group;
+};
+
 // The smallest positive of sizeLimit, the pod's memory limit and the node's memory.
 int64_t memory_size(const core::Pod& pod, const core::EmptyDirVolumeSource& source, uint64_t node_bytes) {
   int64_t size = static_cast<int64_t>(node_bytes);
@@ -24,6 +35,45 @@ int64_t memory_size(const core::Pod& pod, const core::EmptyDirVolumeSource& sour
   const auto memory = limits.find("memory");
   if (memory != limits.end()) lower(memory->second);
   return size;
+}
+
+absl::StatusOr<bool> is_ready(Tree& tree, const Made& wanted) {
+  for (const std::string& path : {wanted.ready_path, wanted.path}) {
+    const auto info = tree.info(path);
+    if (absl::IsNotFound(info.status())) return false;
+    if (!info.ok()) return info.status();
+  }
+  // A mount ends with the boot, the file does not.
+  if (wanted.fs_type.empty()) return true;
+  return tree.is_mountpoint(wanted.path);
+}
+
+absl::Status mount_at(Tree& tree, const Made& wanted) {
+  const auto is_mount = tree.is_mountpoint(wanted.path);
+  if (!is_mount.ok() || *is_mount) return is_mount.status();
+  if (wanted.fs_type == "tmpfs") {
+    // Linux 6.4 keeps it out of swap when asked; an older one does not know the word.
+    const std::string no_swap = wanted.data.empty() ? "noswap" : wanted.data + ",noswap";
+    absl::Status mounted = tree.mount(wanted.fs_type, wanted.path, wanted.fs_type, 0, no_swap);
+    if (!absl::IsInvalidArgument(mounted)) return mounted;
+  }
+  return tree.mount(wanted.fs_type, wanted.path, wanted.fs_type, 0, wanted.data);
+}
+
+absl::Status make(Tree& tree, const Made& wanted) {
+  const auto ready = is_ready(tree, wanted);
+  if (!ready.ok() || *ready) return ready.status();
+  absl::Status made = tree.make_directories(wanted.path, kMode);
+  if (made.ok() && !wanted.fs_type.empty()) {
+    made = mount_at(tree, wanted);
+    if (made.ok()) made = tree.set_mode(wanted.path, kMode);
+  }
+  if (made.ok() && wanted.group) {
+    made = tree.set_owner(wanted.path, static_cast<uid_t>(-1), static_cast<gid_t>(*wanted.group));
+    if (made.ok()) made = tree.set_mode(wanted.path, 02000 | kMode);
+  }
+  if (made.ok()) made = tree.make_directories(parent_path(wanted.ready_path), 0750);
+  return made.ok() ? tree.write(wanted.ready_path, "", 0640) : made;
 }
 
 class EmptyDir final : public VolumePlugin {
@@ -55,28 +105,11 @@ class EmptyDir final : public VolumePlugin {
     const std::optional<int64_t> group =
         security.has_fsgroup() ? std::optional<int64_t>(security.fsgroup()) : std::nullopt;
     Tree& tree = parts_.tree;
-    const std::string path = task.path;
-    const absl::Status status = co_await offload(parts_.loop, parts_.offload, [&tree, path, fs_type, data, group] {
-      absl::Status made = tree.make_directories(path, kMode);
-      if (!made.ok()) return made;
-      if (!fs_type.empty()) {
-        const auto is_mount = tree.is_mountpoint(path);
-        if (!is_mount.ok()) return is_mount.status();
-        if (!*is_mount) {
-          made = tree.mount(fs_type, path, fs_type, 0, data);
-          if (!made.ok()) return made;
-          made = tree.set_mode(path, kMode);
-          if (!made.ok()) return made;
-        }
-      }
-      if (group) {
-        made = tree.set_owner(path, static_cast<uid_t>(-1), static_cast<gid_t>(*group));
-        if (made.ok()) made = tree.set_mode(path, 02777);
-      }
-      return made;
-    });
+    const Made wanted{task.path, join_path(task.notes_path, kReady), fs_type, data, group};
+    const absl::Status status =
+        co_await offload(parts_.loop, parts_.offload, [&tree, wanted] { return make(tree, wanted); });
     *mounted = status.ok() && !fs_type.empty();
-    co_return status;
+    co_return files_error(status);
   }
 
   Co<absl::Status> teardown(pods::VolumeRecord record) override {

@@ -11,7 +11,8 @@ absl::Status wrong(const std::string& path, std::string_view what) {
 
 absl::Status expect(Tree& tree, const std::string& path, FileType type, std::string_view what) {
   const auto info = tree.info_followed(path);
-  if (!info.ok() && !absl::IsNotFound(info.status())) return info.status();
+  // A path below a file is no directory either; FailedPrecondition would mean a wait for an object.
+  if (!info.ok() && !absl::IsNotFound(info.status())) return files_error(info.status());
   return info.ok() && info->type == type ? absl::OkStatus() : wrong(path, what);
 }
 
@@ -19,13 +20,13 @@ absl::Status check(Tree& tree, const std::string& path, const std::string& type)
   if (type.empty()) return absl::OkStatus();
   if (type == "DirectoryOrCreate") {
     const auto info = tree.info_followed(path);
-    if (absl::IsNotFound(info.status())) return tree.make_directories(path, 0755);
+    if (absl::IsNotFound(info.status())) return files_error(tree.make_directories(path, 0755));
     return expect(tree, path, FileType::kDirectory, "directory");
   }
   if (type == "Directory") return expect(tree, path, FileType::kDirectory, "directory");
   if (type == "FileOrCreate") {
     const auto info = tree.info_followed(path);
-    if (absl::IsNotFound(info.status())) return tree.write(path, "", 0644);
+    if (absl::IsNotFound(info.status())) return files_error(tree.write(path, "", 0644));
     return expect(tree, path, FileType::kFile, "file");
   }
   if (type == "File") return expect(tree, path, FileType::kFile, "file");

@@ -16,6 +16,10 @@ template <class T>
 absl::StatusOr<std::shared_ptr<const T>> needed(absl::StatusOr<std::shared_ptr<const T>> found, std::string_view what,
                                                 const std::string& name, bool optional) {
   if (found.ok()) return found;
+  // A source that cannot tell yet will, and tells it as a change.
+  if (absl::IsUnavailable(found.status())) {
+    return absl::Status(absl::StatusCode::kFailedPrecondition, found.status().message());
+  }
   if (!absl::IsNotFound(found.status())) return found.status();
   if (optional) return std::shared_ptr<const T>();
   return make_status(absl::StatusCode::kFailedPrecondition, "{} \"{}\" not found", what, name);
@@ -70,16 +74,13 @@ class ObjectVolume : public VolumePlugin {
     const std::string version = version_name();
     Tree& tree = parts_.tree;
     const std::string path = task.path;
-    co_return co_await offload(
+    const absl::Status status = co_await offload(
         parts_.loop, parts_.offload, [&tree, path, files = *std::move(payload), owner, version]() -> absl::Status {
           if (absl::Status s = tree.make_directories(path, kDirectoryMode); !s.ok()) return s;
-          if (owner.gid) {
-            if (absl::Status s = tree.set_owner(path, static_cast<uid_t>(-1), *owner.gid); !s.ok()) {
-              return s;
-            }
-          }
+          if (absl::Status s = give_directory(tree, path, owner); !s.ok()) return s;
           return write_payload(tree, path, files, owner, version).status();
         });
+    co_return files_error(status);
   }
 
   std::string version_name() {

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "api/amount.h"
-#include "api/resources.h"
+#include "agent/volumes/resource_field.h"
 #include "base/status/annotate.h"
 
 namespace podwright::volumes {
@@ -11,6 +10,7 @@ namespace {
 
 using Items = google::protobuf::RepeatedPtrField<core::KeyToPath>;
 
+// A literal as Go writes one.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -20,6 +20,10 @@ std::string quoted(const std::string& text) {
       case '\n': out += "\\n"; break;
       case '\t': out += "\\t"; break;
       case '\r': out += "\\r"; break;
+      case '\a': out += "\\a"; break;
+      case '\b': out += "\\b"; break;
+      case '\f': out += "\\f"; break;
+      case '\v': out += "\\v"; break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
           out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
@@ -88,25 +92,9 @@ absl::StatusOr<std::string> downward_resource(const core::Pod& pod, const core::
     return make_status(absl::StatusCode::kInvalidArgument, "downwardAPI: container {:?} not found",
                        ref.containername());
   }
-  const auto dot = ref.resource().find('.');
-  const std::string resource = dot == std::string::npos ? "" : ref.resource().substr(dot + 1);
-  int64_t amount = 0;
-  if (ref.resource().starts_with("requests.")) {
-    amount = api::request_of(*whose, resource);
-  } else if (ref.resource().starts_with("limits.")) {
-    amount = api::limit_of(*whose, resource);
-    if (!api::has_limit(*whose, resource) && resource == "memory") {
-      amount = static_cast<int64_t>(options.node_memory_bytes);
-    }
-  } else {
-    return make_status(absl::StatusCode::kInvalidArgument, "downwardAPI: resource {:?} is not offered", ref.resource());
-  }
-  int64_t divisor = resource == "cpu" ? 1000 : 1;
-  if (ref.has_divisor() && !ref.divisor().string().empty() && ref.divisor().string() != "0") {
-    divisor = resource == "cpu" ? api::milli_of(ref.divisor()) : api::units_of(ref.divisor());
-  }
-  if (divisor <= 0) return absl::InvalidArgumentError("downwardAPI: divisor must be positive");
-  return fmt::format("{}", amount / divisor + (amount % divisor > 0 ? 1 : 0));
+  auto value =
+      resource_field(pod, *whose, ref, {options.node_cpu_milli, static_cast<int64_t>(options.node_memory_bytes)});
+  return value.ok() ? value : annotate(value.status(), "downwardAPI");
 }
 
 }  // namespace

@@ -12,14 +12,50 @@ namespace {
 constexpr mode_t kPodDirMode = 0750;
 constexpr char kSubPaths[] = "volume-subpaths";
 
+// Of a volume, below a directory ("volumes", "plugins") of its pod.
+std::string volume_path(const std::string& pod_dir, std::string_view below, const VolumePlugin& plugin,
+                        const std::string& name) {
+  return join_path(join_path(join_path(pod_dir, below), escaped_kind(plugin.kind())), name);
+}
+
 std::string volume_path(const std::string& pod_dir, const VolumePlugin& plugin, const std::string& name) {
-  return join_path(join_path(join_path(pod_dir, "volumes"), escaped_kind(plugin.kind())), name);
+  return volume_path(pod_dir, "volumes", plugin, name);
 }
 
 cri::Propagation to_propagation(const core::VolumeMount& mount) {
   if (mount.mountpropagation() == "HostToContainer") return cri::Propagation::kHostToContainer;
   if (mount.mountpropagation() == "Bidirectional") return cri::Propagation::kBidirectional;
   return cri::Propagation::kPrivate;
+}
+
+// Takes down the mount of one subPath and what it was on; nothing there is fine.
+absl::Status remove_sub_path(Tree& tree, const std::string& path) {
+  while (true) {
+    const auto mounted = tree.is_mountpoint(path);
+    if (absl::IsNotFound(mounted.status())) return absl::OkStatus();
+    if (!mounted.ok()) return mounted.status();
+    if (!*mounted) break;
+    if (absl::Status s = tree.unmount(path, false); !s.ok()) return s;
+  }
+  const auto info = tree.info(path);
+  if (absl::IsNotFound(info.status())) return absl::OkStatus();
+  if (!info.ok()) return info.status();
+  return info->type == FileType::kDirectory ? tree.remove_directory(path) : tree.remove_file(path);
+}
+
+// The volumes of our kinds that a pod's directory holds, for a pod whose records are lost.
+absl::StatusOr<std::vector<pods::VolumeRecord>> volumes_on_disk(
+    Tree& tree, const std::string& pod_dir, const std::vector<std::unique_ptr<VolumePlugin>>& plugins) {
+  std::vector<pods::VolumeRecord> found;
+  for (const auto& plugin : plugins) {
+    const auto entries = tree.list(volume_path(pod_dir, *plugin, ""));
+    if (absl::IsNotFound(entries.status())) continue;
+    if (!entries.ok()) return entries.status();
+    for (const auto& entry : *entries) {
+      found.push_back({entry.name, std::string(plugin->kind()), volume_path(pod_dir, *plugin, entry.name), false});
+    }
+  }
+  return found;
 }
 
 // Takes down the mounts of subPaths below a pod's directory, deepest first, then the directories themselves.
@@ -37,15 +73,7 @@ absl::Status remove_sub_paths(Tree& tree, const std::string& pod_dir) {
       const auto targets = tree.list(container_dir);
       if (!targets.ok()) return targets.status();
       for (const auto& target : *targets) {
-        const std::string path = join_path(container_dir, target.name);
-        const auto mounted = tree.is_mountpoint(path);
-        if (!mounted.ok()) return mounted.status();
-        if (*mounted) {
-          if (absl::Status s = tree.unmount(path, false); !s.ok()) return s;
-        }
-        const absl::Status gone =
-            target.type == FileType::kDirectory ? tree.remove_directory(path) : tree.remove_file(path);
-        if (!gone.ok()) return gone;
+        if (absl::Status s = remove_sub_path(tree, join_path(container_dir, target.name)); !s.ok()) return s;
       }
       if (absl::Status s = tree.remove_directory(container_dir); !s.ok()) return s;
     }
@@ -123,7 +151,9 @@ struct PodVolumes::State {
     task.pod = pod;
     task.volume = std::shared_ptr<const core::Volume>(pod, &pod->spec().volumes(index));
     task.facts = facts;
-    task.path = volume_path(pod_dir(pods::uid_of(*pod)), plugin, task.volume->name());
+    const std::string dir = pod_dir(pods::uid_of(*pod));
+    task.path = volume_path(dir, plugin, task.volume->name());
+    task.notes_path = volume_path(dir, "plugins", plugin, task.volume->name());
     return task;
   }
 };
@@ -263,11 +293,8 @@ Co<absl::StatusOr<ContainerMounts>> PodVolumes::mounts_for(pods::PodPtr pod, pod
       const bool readonly = mount.readonly;
       const absl::Status bound =
           co_await offload(s.loop, s.offload, [&tree, root, sub_path, target, readonly]() -> absl::Status {
-            const auto already = tree.is_mountpoint(target);
-            if (already.ok() && *already) {
-              // A new container gets what the path leads to now.
-              if (absl::Status gone = tree.unmount(target, false); !gone.ok()) return gone;
-            }
+            // A new container gets what the path leads to now, which may be of another type.
+            if (absl::Status gone = remove_sub_path(tree, target); !gone.ok()) return gone;
             const auto info = tree.info_followed(root);
             if (!info.ok()) return info.status();
             if (absl::Status made = tree.make_directories(parent_path(target), kPodDirMode); !made.ok()) return made;
@@ -302,9 +329,18 @@ Co<absl::Status> PodVolumes::teardown(PodUid uid, std::vector<pods::VolumeRecord
   Tree& tree = s.tree;
   absl::Status status = co_await offload(s.loop, s.offload, [&tree, dir] { return remove_sub_paths(tree, dir); });
   if (!status.ok()) co_return annotate(status, "take down the subPaths of pod {}", uid);
+  const auto on_disk =
+      co_await offload(s.loop, s.offload, [&tree, dir, &s] { return volumes_on_disk(tree, dir, s.plugins); });
+  if (!on_disk.ok()) co_return annotate(on_disk.status(), "look for the volumes of pod {}", uid);
+  records.insert(records.end(), on_disk->begin(), on_disk->end());
   for (const auto& record : records) {
     VolumePlugin* plugin = s.plugin_of(record.kind);
     if (plugin == nullptr) continue;
+    // Whatever a record says, only what is the pod's is taken down.
+    if (record.path != volume_path(dir, *plugin, record.name)) {
+      co_return make_status(absl::StatusCode::kInternal, "volume \"{}\" of pod {} would be at {}", record.name, uid,
+                            record.path);
+    }
     status = co_await plugin->teardown(record);
     if (!status.ok()) co_return annotate(status, "take down volume \"{}\"", record.name);
   }

@@ -24,8 +24,10 @@ namespace podwright::volumes {
 struct Options {
   std::string root = "/var/lib/kubelet";
   std::string node_name;
-  // Allocatable memory of the node: the bound of a memory-backed emptyDir without a size.
+  // What the node has to give: the bound of a memory-backed emptyDir without a size, and what the downward API says of
+  // a container without limits.
   uint64_t node_memory_bytes = 0;
+  int64_t node_cpu_milli = 0;
 };
 
 // What the volumes of a pod need to know of it at run time (downward API).

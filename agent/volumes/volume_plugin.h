@@ -27,6 +27,8 @@ struct VolumeTask {
   PodFacts facts;
   // <root>/pods/<uid>/volumes/<kind with ~>/<name>
   std::string path;
+  // <root>/pods/<uid>/plugins/<kind with ~>/<name>: what the plugin notes about the volume.
+  std::string notes_path;
 };
 
 class VolumePlugin {
@@ -62,6 +64,9 @@ std::unique_ptr<VolumePlugin> make_config_map(const PluginParts& parts);
 std::unique_ptr<VolumePlugin> make_secret(const PluginParts& parts);
 std::unique_ptr<VolumePlugin> make_downward_api(const PluginParts& parts);
 std::unique_ptr<VolumePlugin> make_projected(const PluginParts& parts);
+
+// An error of the machine's files, which is no wait for an object whatever its code is.
+absl::Status files_error(const absl::Status& status);
 
 // "kubernetes.io/empty-dir" as a directory's name: "kubernetes.io~empty-dir".
 std::string escaped_kind(std::string_view kind);

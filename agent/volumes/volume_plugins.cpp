@@ -8,6 +8,10 @@ Co<absl::Status> VolumePlugin::update(VolumeTask /*task*/) {
   co_return absl::OkStatus();
 }
 
+absl::Status files_error(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) ? absl::Status(absl::StatusCode::kUnknown, status.message()) : status;
+}
+
 std::string escaped_kind(std::string_view kind) {
   std::string name(kind);
   std::replace(name.begin(), name.end(), '/', '~');
