@@ -70,8 +70,9 @@ volumes::Options volume_options(const config::Config& config, const Machine& mac
   volumes::Options options;
   options.root = config.root_dir;
   options.node_name = config.node.name;
-  options.node_memory_bytes = static_cast<uint64_t>(machine.memory_bytes);
-  options.node_cpu_milli = machine.cpu_milli;
+  const auto capacity = node_capacity(config, machine);
+  options.node_memory_bytes = static_cast<uint64_t>(capacity.memory_bytes);
+  options.node_cpu_milli = capacity.cpu_milli;
   return options;
 }
 
