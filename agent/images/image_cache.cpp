@@ -12,11 +12,36 @@ constexpr Duration kStatusDeadline = std::chrono::minutes(2);
 // A pull has no time of its own upstream; this is the net below a runtime that never answers.
 constexpr Duration kPullDeadline = std::chrono::hours(24);
 
-std::string lower_policy(const core::Container& container) {
+// Until an image is looked for again that somebody may load, and a runtime is asked again that gave no answer. Source:
+// kubelet, backOffPeriod of failed syncs.
+constexpr Duration kLookAgain = std::chrono::seconds(10);
+
+// `image` has its tag.
+std::string policy_of(const core::Container& container, const std::string& image) {
   if (!container.imagepullpolicy().empty()) return container.imagepullpolicy();
   // Source: API defaulting, for containers that were not defaulted (ephemeral ones of old objects).
-  return container.image().ends_with(":latest") || container.image().find(':') == std::string::npos ? "Always"
-                                                                                                    : "IfNotPresent";
+  return image.ends_with(":latest") ? "Always" : "IfNotPresent";
+}
+
+// What two who want an image must have in common to share its pull: nobody gets with another's credentials what his own
+// would not open (S21).
+std::string pull_key(const std::string& image, const std::optional<cri::Auth>& auth) {
+  if (!auth) return image;
+  std::string key = image;
+  for (const std::string* part : {&auth->username, &auth->password, &auth->auth, &auth->server_address,
+                                  &auth->identity_token, &auth->registry_token}) {
+    key += fmt::format("\n{}:{}", part->size(), *part);
+  }
+  return key;
+}
+
+ImageOutcome inspect_error(events::EventRecorder& events, const core::Pod& pod, const std::string& field_path,
+                           const std::string& image, const absl::Status& error, Instant again) {
+  const std::string message = fmt::format("Failed to inspect image \"{}\": {}", image, text_of(error));
+  events.record(pod, field_path, "Warning", "InspectFailed", message);
+  ImageOutcome outcome;
+  outcome.wait = ImageWait{"ImageInspectError", message, again};
+  return outcome;
 }
 
 }  // namespace
@@ -25,6 +50,7 @@ std::string lower_policy(const core::Container& container) {
 struct Pull {
   explicit Pull(Loop& loop) : done(loop), scope(loop) {}
   std::string image;
+  std::string key;
   Instant begin, pull_begin;
   bool queued = true;
   int wanted_by = 0;
@@ -59,7 +85,7 @@ struct ImageCache::State {
   Slots slots;
   double tokens;
   Instant refilled;
-  std::map<std::string, std::shared_ptr<Pull>> pulls;
+  std::map<std::string, std::shared_ptr<Pull>> pulls;  // by pull_key()
   std::map<std::pair<PodUid, std::string>, Backoff> backoffs;
   std::list<std::shared_ptr<Pull>> ending;
 
@@ -95,19 +121,21 @@ struct ImageCache::State {
     if (co_await is_stopping()) co_return;
     pull->end = self->loop.now();
     pull->result = std::move(ref);
-    const auto found = self->pulls.find(pull->image);
+    const auto found = self->pulls.find(pull->key);
     if (found != self->pulls.end() && found->second == pull) self->pulls.erase(found);
     pull->done.notify();
   }
 
   std::shared_ptr<Pull> join_or_begin(const std::string& image, std::optional<cri::Auth> auth,
                                       cri::SandboxConfig sandbox) {
-    const auto found = pulls.find(image);
+    const std::string key = pull_key(image, auth);
+    const auto found = pulls.find(key);
     if (found != pulls.end()) return found->second;
     auto fresh = std::make_shared<Pull>(loop);
     fresh->image = image;
+    fresh->key = key;
     fresh->begin = loop.now();
-    pulls[image] = fresh;
+    pulls[key] = fresh;
     fresh->scope.spawn("pull " + image, pull(this, fresh, std::move(auth), std::move(sandbox)));
     return fresh;
   }
@@ -115,7 +143,7 @@ struct ImageCache::State {
   // One who wanted it leaves; a pull that nobody wants any more is cancelled.
   void leave(const std::shared_ptr<Pull>& pull) {
     if (--pull->wanted_by > 0 || pull->result) return;
-    const auto found = pulls.find(pull->image);
+    const auto found = pulls.find(pull->key);
     if (found != pulls.end() && found->second == pull) pulls.erase(found);
     pull->scope.cancel();
     std::erase_if(ending, [](const auto& one) { return one->scope.size() == 0; });
@@ -149,19 +177,15 @@ Co<absl::StatusOr<ImageOutcome>> ImageCache::ensure(pods::PodPtr pod, pods::Cont
   look.end(absl::IsNotFound(there.status()) ? absl::OkStatus() : there.status());
   if (co_await is_stopping()) co_return absl::CancelledError("told to go on");
   if (!there.ok() && !absl::IsNotFound(there.status())) {
-    s.events.record(*pod, container.field_path, "Warning", "InspectFailed",
-                    fmt::format("Failed to inspect image \"{}\": {}", *image, text_of(there.status())));
-    outcome.wait =
-        ImageWait{"ImageInspectError",
-                  fmt::format("Failed to inspect image \"{}\": {}", *image, text_of(there.status())), std::nullopt};
-    co_return outcome;
+    co_return inspect_error(s.events, *pod, container.field_path, *image, there.status(),
+                            after(s.loop.now(), kLookAgain));
   }
-  const std::string policy = lower_policy(*container.spec);
+  const std::string policy = policy_of(*container.spec, *image);
   const bool present = there.ok();
   if (policy == "Never" && !present) {
     const std::string message = fmt::format("Container image \"{}\" is not present with pull policy of Never", *image);
     s.events.record(*pod, container.field_path, "Warning", "ErrImageNeverPull", message);
-    outcome.wait = ImageWait{"ErrImageNeverPull", message, std::nullopt};
+    outcome.wait = ImageWait{"ErrImageNeverPull", message, after(s.loop.now(), kLookAgain)};
     co_return outcome;
   }
   if (present && policy != "Always") {
@@ -219,7 +243,13 @@ Co<absl::StatusOr<ImageOutcome>> ImageCache::ensure(pods::PodPtr pod, pods::Cont
   outcome.ref = **pull->result;
   const Instant deadline = after(s.loop.now(), kStatusDeadline);
   there = co_await s.images.image_status(*image, deadline);
-  if (there.ok()) outcome.image = *there;
+  if (co_await is_stopping()) co_return absl::CancelledError("told to go on");
+  // Without its metadata nobody knows as whom the image runs.
+  if (!there.ok()) {
+    co_return inspect_error(s.events, *pod, container.field_path, *image, there.status(),
+                            after(s.loop.now(), kLookAgain));
+  }
+  outcome.image = *std::move(there);
   const Duration alone = pull->end - pull->pull_begin;
   const Duration with_wait = s.loop.now() - asked;
   const std::string words =
@@ -235,11 +265,13 @@ Co<absl::StatusOr<ImageOutcome>> ImageCache::ensure(pods::PodPtr pod, pods::Cont
 }
 
 std::string ImageCache::pull_in_flight(const std::string& image) const {
-  const auto found = state_->pulls.find(image);
-  if (found == state_->pulls.end()) return "";
-  const Duration age = state_->loop.now() - found->second->begin;
-  return fmt::format("pull of {}: {} since {}", image, found->second->queued ? "queued" : "in flight",
-                     to_text(std::chrono::floor<std::chrono::seconds>(age)));
+  for (const auto& [key, pull] : state_->pulls) {
+    if (pull->image != image) continue;
+    const Duration age = state_->loop.now() - pull->begin;
+    return fmt::format("pull of {}: {} since {}", image, pull->queued ? "queued" : "in flight",
+                       to_text(std::chrono::floor<std::chrono::seconds>(age)));
+  }
+  return "";
 }
 
 void ImageCache::forget(const PodUid& uid) {

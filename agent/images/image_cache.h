@@ -56,7 +56,7 @@ class ImageCache {
   Co<absl::StatusOr<ImageOutcome>> ensure(pods::PodPtr pod, pods::ContainerRef container,
                                           cri::SandboxConfig for_sandbox, std::optional<cri::Auth> auth);
 
-  // How far a pull in flight is, in one line for `describe`; empty where none is.
+  // How far a pull in flight (of the image with its tag) is, in one line for `describe`; empty where none is.
   std::string pull_in_flight(const std::string& image) const;
 
   // Forgets the back-off entries of a pod.

@@ -34,18 +34,35 @@ bool is_component(std::string_view part) {
   return true;
 }
 
+bool is_port(std::string_view port) {
+  return !port.empty() && port.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_label(std::string_view label) {
+  const auto is_alnum = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return !label.empty() && is_alnum(label.front()) && is_alnum(label.back()) &&
+         std::all_of(label.begin(), label.end(), [&is_alnum](char c) { return is_alnum(c) || c == '-'; });
+}
+
 bool is_host(std::string_view part) {
-  if (part.empty()) return false;
-  if (part.front() == '[') return part.find(']') != std::string_view::npos;
+  if (part.starts_with('[')) {
+    const auto end = part.find(']');
+    if (end == std::string_view::npos || end < 2) return false;
+    const std::string_view rest = part.substr(end + 1);
+    return part.substr(1, end - 1).find_first_not_of("0123456789abcdefABCDEF:") == std::string_view::npos &&
+           (rest.empty() || (rest.front() == ':' && is_port(rest.substr(1))));
+  }
   const auto colon = part.rfind(':');
   if (colon != std::string_view::npos) {
-    const std::string_view port = part.substr(colon + 1);
-    if (port.empty() || port.find_first_not_of("0123456789") != std::string_view::npos) return false;
+    if (!is_port(part.substr(colon + 1))) return false;
     part = part.substr(0, colon);
   }
-  return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
-  });
+  while (true) {
+    const auto dot = part.find('.');
+    if (!is_label(part.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    part = part.substr(dot + 1);
+  }
 }
 
 bool is_name(std::string_view name) {
