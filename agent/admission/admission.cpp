@@ -184,11 +184,23 @@ std::optional<Decision> check_volumes(const core::Pod& pod) {
   return std::nullopt;
 }
 
+// Source: eviction manager, Admit: the taint is of effect NoSchedule and has no value.
+bool tolerates_memory_pressure(const core::Pod& pod) {
+  return std::any_of(pod.spec().tolerations().begin(), pod.spec().tolerations().end(), [](const auto& t) {
+    if (!t.effect().empty() && t.effect() != "NoSchedule") return false;
+    if (t.key().empty()) return t.operator_() == "Exists";
+    return t.key() == "node.kubernetes.io/memory-pressure" && (t.operator_() == "Exists" || t.value().empty());
+  });
+}
+
 std::optional<Decision> check_pressure(const core::Pod& pod, const NodeCapacity& node) {
   if (pods::is_critical(pod)) return std::nullopt;
   const auto& p = node.pressure;
   if (!p.memory && !p.disk && !p.pid) return std::nullopt;
-  if (p.memory && !p.disk && !p.pid && api::qos_of(pod) != api::Qos::kBestEffort) return std::nullopt;
+  const bool memory_alone = p.memory && !p.disk && !p.pid;
+  if (memory_alone && (api::qos_of(pod) != api::Qos::kBestEffort || tolerates_memory_pressure(pod))) {
+    return std::nullopt;
+  }
   std::string conditions;
   const auto add = [&conditions](bool holds, const char* name) {
     if (holds) conditions += (conditions.empty() ? "" : " ") + std::string(name);
@@ -199,9 +211,17 @@ std::optional<Decision> check_pressure(const core::Pod& pod, const NodeCapacity&
   return never("Evicted", fmt::format("The node had condition: [{}]. ", conditions));
 }
 
+// What depends on the other pods.
+std::optional<Decision> check_room(const core::Pod& pod, const std::vector<pods::PodPtr>& others,
+                                   const NodeCapacity& node) {
+  if (auto no = check_resources(pod, others, node)) return no;
+  return check_ports(pod, others);
+}
+
 }  // namespace
 
-Decision admit(const core::Pod& pod, const std::vector<pods::PodPtr>& active, const NodeCapacity& node) {
+Decision admit(const core::Pod& pod, const std::vector<pods::PodPtr>& active, const NodeCapacity& node,
+               const std::vector<pods::PodPtr>& ending) {
   if (node.shutting_down) return never("NodeShutdown", "Pod was rejected as the node is shutting down.");
   if (auto no = check_pressure(pod, node)) return *no;
   if (auto no = check_sysctls(pod, node)) return *no;
@@ -212,6 +232,13 @@ Decision admit(const core::Pod& pod, const std::vector<pods::PodPtr>& active, co
   if (auto no = check_resources(pod, active, node)) return *no;
   if (auto no = check_selectors(pod, node)) return *no;
   if (auto no = check_ports(pod, active)) return *no;
+  if (ending.empty()) return {};
+  std::vector<pods::PodPtr> all = active;
+  all.insert(all.end(), ending.begin(), ending.end());
+  if (auto no = check_room(pod, all, node)) {
+    no->answer = Decision::Answer::kNotYet;
+    return *no;
+  }
   return {};
 }
 

@@ -37,7 +37,10 @@ struct Decision {
   std::string reason, message;
 };
 
-// `active` are the pods that may hold resources: admitted, not terminal, not yet ended.
-Decision admit(const core::Pod& pod, const std::vector<pods::PodPtr>& active, const NodeCapacity& node);
+// `active` are the pods that may hold resources: admitted, not terminal, not yet ended. Those of them that are on their
+// way out may be given as `ending` instead: a pod that only they keep out is answered "not yet", with what it waits
+// for, since their end will let it in.
+Decision admit(const core::Pod& pod, const std::vector<pods::PodPtr>& active, const NodeCapacity& node,
+               const std::vector<pods::PodPtr>& ending = {});
 
 }  // namespace podwright::admission
