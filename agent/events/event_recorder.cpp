@@ -89,13 +89,14 @@ void EventRecorder::add(core::ObjectReference about, std::string_view type, std:
                         std::string message) {
   cut(message, kMessageBytes);
   const std::string object = object_key(about);
-  // The bucket is the object's, whatever container of it an event points to.
-  if (!allowed(about.kind() + "|" + about.namespace_() + "|" + about.name() + "|" + about.uid())) {
+  // Bucket and group are the object's, whatever container of it an event points to.
+  const std::string whole = fmt::format("{}|{}|{}|{}", about.kind(), about.namespace_(), about.name(), about.uid());
+  if (!allowed(whole)) {
     ++dropped_;
     return;
   }
   const Instant now = loop_.now();
-  Group& group = groups_[fmt::format("{}|{}|{}", object, type, reason)];
+  Group& group = groups_[fmt::format("{}|{}|{}", whole, type, reason)];
   if (!group.messages.empty() && now - group.last > kSimilarWithin) group.messages.clear();
   group.last = now;
   group.messages.insert(message);
@@ -104,7 +105,7 @@ void EventRecorder::add(core::ObjectReference about, std::string_view type, std:
     group.messages.erase(group.messages.begin());
     message = kCombined + message;
     cut(message, kMessageBytes);
-    key = fmt::format("{}|{}|{}|combined", object, type, reason);
+    key = fmt::format("{}|{}|{}|combined", whole, type, reason);
   }
 
   const WallTime wall = loop_.clock().wall();
