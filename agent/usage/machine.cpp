@@ -92,11 +92,13 @@ NumaNode read_numa_node(Tree& tree, uint32_t number) {
   const std::string at = fmt::format("{}/node{}", kNodes, number);
   NumaNode node{.id = number};
   // "Node 0 MemTotal:  1024 kB"
-  for (const std::string_view line : lines_of(read_text(tree, at + "/meminfo").value_or(""))) {
+  const std::string meminfo = read_text(tree, at + "/meminfo").value_or("");
+  for (const std::string_view line : lines_of(meminfo)) {
     const auto words = words_of(line);
     if (words.size() >= 4 && words[2] == "MemTotal:") node.memory_bytes = to_number(words[3]).value_or(0) * 1024;
   }
-  for (const std::string_view word : words_of(line_of(tree, at + "/distance"))) {
+  const std::string distance = line_of(tree, at + "/distance");
+  for (const std::string_view word : words_of(distance)) {
     node.distances.push_back(to_number(word).value_or(0));
   }
   const auto sizes = tree.list(at + "/hugepages");
@@ -115,7 +117,8 @@ NumaNode read_numa_node(Tree& tree, uint32_t number) {
 // PRETTY_NAME="..." of os-release(5).
 std::string os_version(Tree& tree) {
   for (const char* path : {"/etc/os-release", "/usr/lib/os-release"}) {
-    for (std::string_view line : lines_of(read_text(tree, path).value_or(""))) {
+    const std::string text = read_text(tree, path).value_or("");
+    for (std::string_view line : lines_of(text)) {
       constexpr std::string_view kKey = "PRETTY_NAME=";
       if (!line.starts_with(kKey)) continue;
       line.remove_prefix(kKey.size());

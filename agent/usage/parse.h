@@ -14,7 +14,8 @@ namespace podwright::usage {
 // The number that the text is, with blanks around it; nothing for "max" and for what is no number.
 std::optional<uint64_t> to_number(std::string_view text);
 
-// Lines without their ends, and words without the blanks between them.
+// Lines without their ends, and words without the blanks between them; they point into the text, which must outlive
+// them.
 std::vector<std::string_view> lines_of(std::string_view text);
 std::vector<std::string_view> words_of(std::string_view line);
 
@@ -22,6 +23,9 @@ std::vector<std::string_view> words_of(std::string_view line);
 class KeyedNumbers {
  public:
   explicit KeyedNumbers(std::string text);
+  // Its values point into its text.
+  KeyedNumbers(const KeyedNumbers&) = delete;
+  KeyedNumbers& operator=(const KeyedNumbers&) = delete;
   std::optional<uint64_t> find(std::string_view key) const;
   uint64_t get(std::string_view key) const { return find(key).value_or(0); }
 

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "agent/usage/machine.h"
 #include "agent/usage/pod_reader.h"
 #include "base/co/real_loop.h"
 #include "base/files/real_tree.h"
@@ -191,6 +192,40 @@ TEST_CASE("the node is read with file systems, processes, boot time and swap") {
   REQUIRE(node.disks.size() == 1);
   CHECK(node.disks[0].sectors_read == 80);
   CHECK_FALSE(node.has_image_fs());
+}
+
+TEST_CASE("the machine is read with its cores, caches and NUMA nodes") {
+  UsageWorld world;
+  world.machine();
+  world.write("/etc/os-release", "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n");
+  world.write("/sys/devices/system/node/node0/cpulist", "0-1\n");
+  world.write("/sys/devices/system/node/node0/distance", "10\n");
+  world.write("/sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:   2048 kB\nNode 0 MemFree: 1 kB\n");
+  world.write("/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "3\n");
+  for (int cpu : {0, 1}) {
+    const std::string at = fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
+    world.write(at + "/topology/core_id", "0\n");
+    world.write(at + "/topology/physical_package_id", "0\n");
+    world.write(at + "/topology/thread_siblings_list", "0-1\n");
+    world.write(at + "/cache/index0/size", "48K\n");
+    world.write(at + "/cache/index0/type", "Data\n");
+    world.write(at + "/cache/index0/level", "1\n");
+    world.write(at + "/cache/index0/shared_cpu_list", "0-1\n");
+  }
+
+  const Machine machine = read_machine(world.tree);
+
+  CHECK(machine.os_version == "Debian GNU/Linux 12");
+  CHECK(machine.memory_bytes == 1'000'000ULL * 1'024);
+  CHECK(machine.threads.size() == 2);
+  CHECK(machine.cores() == 1);
+  CHECK(machine.sockets() == 1);
+  REQUIRE(machine.caches.size() == 1);
+  CHECK(machine.caches[0].bytes == 48 << 10);
+  REQUIRE(machine.nodes.size() == 1);
+  CHECK(machine.nodes[0].memory_bytes == 2'048 << 10);
+  CHECK(machine.nodes[0].huge_pages.at(2'048) == 3);
+  CHECK(machine.nodes[0].distances == std::vector<uint64_t>{10});
 }
 
 TEST_CASE("a walk sums up what is below a directory, each file once, and follows no link") {
