@@ -18,7 +18,7 @@ inline constexpr int kGrpcMetadataBytes = 64 << 10;
 // Output kept of one exec probe or hook, of each stream. Source: the kubelet's probe read limit of 10 KiB.
 inline constexpr std::size_t kExecOutputBytes = 10 << 10;
 
-// Bytes taken from a stream at once. A size that keeps system calls few and buffers small.
+// Bytes taken from a stream at once. Source: ours; a TLS record's most, so that calls are few and buffers small.
 inline constexpr std::size_t kStreamReadBytes = 16 << 10;
 
 // Start line and headers of a message to an HTTP server of ours. Source: ours; the kubelet's servers take 1 MiB, but
@@ -58,7 +58,7 @@ inline constexpr uint32_t kHttp2ControlFramesPerSecond = 1000;
 // 64 KiB, for watches of large lists.
 inline constexpr int32_t kHttp2WindowBytes = 256 << 10;
 
-// The answer of a gRPC health probe. A HealthCheckResponse has 2 bytes; unknown fields get some room.
+// The answer of a gRPC health probe. Source: ours; a HealthCheckResponse has 2 bytes, unknown fields get some room.
 inline constexpr std::size_t kGrpcHealthBytes = 4 << 10;
 
 // A TLS record and its overhead, in and out. Source: RFC 8446, 5.2.
@@ -70,7 +70,8 @@ inline constexpr std::size_t kMountInfoBytes = 16 << 20;
 // One file of a configMap, secret or projected volume. Source: the API's bound of a whole object is 1 MiB (etcd).
 inline constexpr std::size_t kObjectVolumeFileBytes = 2 << 20;
 
-// The node's /etc/hosts, copied into the hosts file of host-network pods.
+// The node's /etc/hosts, copied into the hosts file of host-network pods, and its resolv.conf. Source: ours; lists that
+// block advertisements have some 5 MB, but a pod that needs one brings it. A longer one is left out.
 inline constexpr std::size_t kHostsFileBytes = 1 << 20;
 
 // One physical line of a container's log; what is longer is cut, and said to be. Source: ours; runtimes cut lines at

@@ -115,8 +115,9 @@ TEST_CASE("a redirect to another host is not followed and is told") {
 TEST_CASE("redirects end") {
   Served s;
   const auto script = s.serve("10.0.0.7:80", {with_length(302, "", "Location: /loop\r\n")});
-  CHECK(s.http().text == "Get \"http://10.0.0.7:80/loop\": stopped after 10 redirects");
-  CHECK(script->asked.size() == 10);
+  CHECK(s.http().text ==
+        "Get \"http://10.0.0.7:80/loop\": stopped after " + std::to_string(limits::kProbeRedirects) + " redirects");
+  CHECK(script->asked.size() == limits::kProbeRedirects);
 }
 
 TEST_CASE("an HTTPS probe to a plain server says so") {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/co/real_loop.h"
+#include "base/limits.h"
 #include "cri/fake/fake_runtime.h"
 #include "cri/fake/samples.h"
 #include "cri/grpc/grpc_events.h"
@@ -90,9 +91,17 @@ void run(Bench& world, Co<void> test) {
   CHECK(world.poller.pending() == 0);
 }
 
+// `loud` says more than is kept of it.
+ContainerScript loud_script() {
+  ContainerScript script;
+  script.execs["loud"] = {.stdout_bytes = std::string(1 << 20, 'o'), .stderr_bytes = std::string(1 << 20, 'e')};
+  return script;
+}
+
 Co<void> life(Bench& world) {
   CHECK((co_await world.runtime.connect(world.soon())).ok());
   const SandboxConfig sandbox = a_sandbox("u1");
+  world.fake.set_script(PodUid("u1"), ContainerName("app"), loud_script());
   const auto id = co_await world.runtime.run_sandbox(sandbox, world.soon());
   REQUIRE_MESSAGE(id.ok(), id.status().ToString());
   CHECK(absl::IsAlreadyExists((co_await world.runtime.run_sandbox(sandbox, world.soon())).status()));
@@ -122,6 +131,11 @@ Co<void> life(Bench& world) {
   CHECK(list->size() == 1);
 
   CHECK((co_await world.runtime.exec_sync(*container, {"true"}, 1s, world.soon())).ok());
+  // Of each stream the runtime may send more than is kept (case K98).
+  const auto loud = co_await world.runtime.exec_sync(*container, {"loud"}, 1s, world.soon());
+  REQUIRE(loud.ok());
+  CHECK(loud->stdout_bytes == std::string(limits::kExecOutputBytes, 'o'));
+  CHECK(loud->stderr_bytes == std::string(limits::kExecOutputBytes, 'e'));
   CHECK((co_await world.runtime.stop_container(*container, 1s, world.soon())).ok());
   CHECK((co_await world.runtime.container_status(*container, world.soon()))->state == ContainerState::kExited);
   CHECK((co_await world.runtime.stop_sandbox(*id, world.soon())).ok());
