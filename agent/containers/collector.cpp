@@ -121,6 +121,31 @@ Co<void> Collector::remove_container(ContainerId id, absl::Status* result) {
   if (!status.ok() && !absl::IsNotFound(status)) *result = annotate(status, "remove container {}", short_id(id));
 }
 
+Co<void> Collector::remove_sandbox(SandboxId id, absl::Status* result) {
+  const Instant deadline = after(loop_.now(), options_.call_deadline);
+  auto slot = co_await slots_.acquire(deadline);
+  if (!slot.ok()) {
+    *result = slot.status();
+    co_return;
+  }
+  // One that died by itself still holds its network. Source: pkg/kubelet/kuberuntime/kuberuntime_gc.go, removeSandbox.
+  absl::Status status = co_await runtime_.stop_sandbox(id, deadline);
+  if (status.ok() || absl::IsNotFound(status)) status = co_await runtime_.remove_sandbox(id, deadline);
+  if (!status.ok() && !absl::IsNotFound(status)) *result = annotate(status, "remove sandbox {}", short_id(id));
+}
+
+template <class Id>
+Co<absl::Status> Collector::remove_all(std::vector<Id> ids, Co<void> (Collector::*remove)(Id, absl::Status*)) {
+  std::vector<absl::Status> results(ids.size());
+  std::vector<Co<void>> flows;
+  for (std::size_t i = 0; i < ids.size(); ++i) flows.push_back((this->*remove)(ids[i], &results[i]));
+  co_await run_all(loop_, std::move(flows));
+  for (const auto& result : results) {
+    if (!result.ok()) co_return result;
+  }
+  co_return absl::OkStatus();
+}
+
 Co<absl::Status> Collector::collect() {
   const Instant deadline = after(loop_.now(), options_.call_deadline);
   Step step(steps_, kFlow, StepKind::kRemove, "what pods left behind", deadline);
@@ -131,77 +156,71 @@ Co<absl::Status> Collector::collect() {
   const CollectorFacts facts = facts_();
   const CollectorPlan plan = plan_collection(*sandboxes, *containers, facts, options_);
 
-  std::vector<absl::Status> results(plan.containers.size());
-  std::vector<Co<void>> flows;
-  for (std::size_t i = 0; i < plan.containers.size(); ++i) {
-    flows.push_back(remove_container(plan.containers[i], &results[i]));
-  }
-  co_await run_all(loop_, std::move(flows));
+  absl::Status first = co_await remove_all(plan.containers, &Collector::remove_container);
   if (co_await is_stopping()) co_return absl::CancelledError("the agent stops");
-  absl::Status first;
-  for (const auto& result : results) {
-    if (!result.ok() && first.ok()) first = result;
-  }
-  for (const auto& id : plan.sandboxes) {
-    const absl::Status status = co_await runtime_.remove_sandbox(id, after(loop_.now(), options_.call_deadline));
-    if (co_await is_stopping()) co_return absl::CancelledError("the agent stops");
-    if (!status.ok() && !absl::IsNotFound(status) && first.ok()) {
-      first = annotate(status, "remove sandbox {}", short_id(id));
-    }
-  }
+  const absl::Status removed = co_await remove_all(plan.sandboxes, &Collector::remove_sandbox);
+  if (co_await is_stopping()) co_return absl::CancelledError("the agent stops");
+  if (first.ok()) first = removed;
   std::set<std::string> live;
   for (const auto& container : *containers) {
     if (container.state != cri::ContainerState::kExited) live.insert(container.id.value);
   }
   if (facts.sources_ready) {
-    const absl::Status logs = co_await collect_logs(std::move(live), facts);
+    const absl::Status logs = co_await collect_log_directories();
     if (!logs.ok() && first.ok()) first = logs;
-    const absl::Status directories = co_await collect_directories(facts);
+    const absl::Status links = co_await collect_log_links(std::move(live));
+    if (!links.ok() && first.ok()) first = links;
+    const absl::Status directories = co_await collect_directories();
     if (!directories.ok() && first.ok()) first = directories;
   }
   step.end(first);
   co_return first;
 }
 
-Co<absl::Status> Collector::collect_logs(std::set<std::string> live_ids, CollectorFacts facts) {
+// Who is known is asked before each removal: pods come while the collection waits for others.
+Co<absl::Status> Collector::collect_log_directories() {
   Tree& tree = tree_;
   const std::string logs = node_.pod_logs_dir;
+  const auto pods = co_await offload(loop_, offload_, [&tree, logs] { return tree.list(logs); });
+  if (absl::IsNotFound(pods.status())) co_return absl::OkStatus();
+  if (!pods.ok()) co_return pods.status();
+  absl::Status first;
+  for (const auto& entry : *pods) {
+    const PodUid uid = uid_of_log_dir(entry.name);
+    if (uid.empty() || entry.type != FileType::kDirectory || facts_().known.contains(uid)) continue;
+    const std::string path = join_path(logs, entry.name);
+    const absl::Status status = co_await offload(loop_, offload_, [&tree, path] { return tree.remove_tree(path); });
+    if (!status.ok() && first.ok()) first = status;
+  }
+  co_return first;
+}
+
+Co<absl::Status> Collector::collect_log_links(std::set<std::string> live_ids) {
+  Tree& tree = tree_;
   const std::string links = node_.container_logs_dir;
-  co_return co_await offload(loop_, offload_, [&tree, logs, links, live_ids, facts]() -> absl::Status {
-    absl::Status first;
-    const auto note = [&first](const absl::Status& status) {
-      if (!status.ok() && !absl::IsNotFound(status) && first.ok()) first = status;
-    };
-    const auto pods = tree.list(logs);
-    note(pods.status());
-    if (pods.ok()) {
-      for (const auto& entry : *pods) {
-        const PodUid uid = uid_of_log_dir(entry.name);
-        if (uid.empty() || entry.type != FileType::kDirectory || facts.known.contains(uid)) continue;
-        note(tree.remove_tree(join_path(logs, entry.name)));
-      }
-    }
+  co_return co_await offload(loop_, offload_, [&tree, links, live_ids]() -> absl::Status {
     const auto names = tree.list(links);
-    note(names.status());
-    if (names.ok()) {
-      for (const auto& entry : *names) {
-        if (entry.type != FileType::kSymlink) continue;
-        const std::string path = join_path(links, entry.name);
-        // Rotation may have taken the file away for a moment: while the container lives its link stays.
-        if (live_ids.contains(id_of_link(entry.name)) || tree.info_followed(path).ok()) continue;
-        note(tree.remove_file(path));
-      }
+    if (absl::IsNotFound(names.status())) return absl::OkStatus();
+    if (!names.ok()) return names.status();
+    absl::Status first;
+    for (const auto& entry : *names) {
+      if (entry.type != FileType::kSymlink) continue;
+      const std::string path = join_path(links, entry.name);
+      // Rotation may have taken the file away for a moment: while the container lives its link stays.
+      if (live_ids.contains(id_of_link(entry.name)) || tree.info_followed(path).ok()) continue;
+      const absl::Status status = tree.remove_file(path);
+      if (!status.ok() && !absl::IsNotFound(status) && first.ok()) first = status;
     }
     return first;
   });
 }
 
-Co<absl::Status> Collector::collect_directories(CollectorFacts facts) {
+Co<absl::Status> Collector::collect_directories() {
   const auto uids = co_await volumes_.pods_on_disk();
   if (!uids.ok()) co_return uids.status();
   absl::Status first;
   for (const auto& uid : *uids) {
-    if (facts.known.contains(uid)) continue;
+    if (facts_().known.contains(uid)) continue;
     const absl::Status status = co_await volumes_.teardown(uid, {}, after(loop_.now(), options_.call_deadline));
     if (!status.ok() && first.ok()) first = annotate(status, "orphaned pod directory {}", uid);
   }

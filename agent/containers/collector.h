@@ -57,8 +57,13 @@ class Collector {
 
  private:
   Co<void> remove_container(ContainerId id, absl::Status* result);
-  Co<absl::Status> collect_logs(std::set<std::string> live_ids, CollectorFacts facts);
-  Co<absl::Status> collect_directories(CollectorFacts facts);
+  Co<void> remove_sandbox(SandboxId id, absl::Status* result);
+  // Removes all of a kind, so many at once; the first error.
+  template <class Id>
+  Co<absl::Status> remove_all(std::vector<Id> ids, Co<void> (Collector::*remove)(Id, absl::Status*));
+  Co<absl::Status> collect_log_directories();
+  Co<absl::Status> collect_log_links(std::set<std::string> live_ids);
+  Co<absl::Status> collect_directories();
 
   Loop& loop_;
   Offload& offload_;

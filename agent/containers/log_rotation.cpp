@@ -11,8 +11,8 @@ namespace {
 
 const Flow kFlow{"logs", LogSubject{{"flow", "log rotation"}}};
 constexpr Duration kReopen = std::chrono::minutes(2);
-// A rotated file is read whole to be compressed; one beyond this was let grow by a fault and is dropped instead.
-constexpr std::size_t kMostCompressed = 256 << 20;
+// A rotated file is read whole to be compressed; a larger one stays plain until it is the oldest.
+constexpr uint64_t kMostCompressed = 256 << 20;
 
 absl::StatusOr<std::string> gzip(const std::string& content) {
   z_stream stream{};
@@ -56,6 +56,16 @@ std::string stamp(WallTime wall) {
   return out;
 }
 
+// A name that no rotated file has, though the clock was stepped back or two rotations fell into one second.
+std::string fresh_name(Tree& tree, const std::string& live, WallTime wall) {
+  std::string name = live + "." + stamp(wall);
+  while (tree.info(name).ok() || tree.info(name + ".gz").ok()) {
+    wall += std::chrono::seconds(1);
+    name = live + "." + stamp(wall);
+  }
+  return name;
+}
+
 // Makes room for one more rotated file and compresses the older ones. With a full disk the oldest go instead.
 absl::Status tidy(Tree& tree, const std::string& live, int max_files) {
   const std::string dir = parent_path(live);
@@ -82,6 +92,9 @@ absl::Status tidy(Tree& tree, const std::string& live, int max_files) {
   for (const auto& one : rotated) {
     if (one.ends_with(".gz")) continue;
     const std::string path = join_path(dir, one);
+    const auto info = tree.info(path);
+    if (!info.ok()) return info.status();
+    if (info->size > kMostCompressed) continue;
     const absl::Status packed = compress(tree, path);
     if (packed.ok()) continue;
     if (!absl::IsResourceExhausted(packed)) return packed;
@@ -151,12 +164,17 @@ Co<absl::Status> LogRotation::look_after(LiveLog log) {
     step.end(status);
     co_return status;
   }
-  const std::string rotated = log.path + "." + stamp(loop_.clock().wall());
+  const std::string rotated = fresh_name(tree_, log.path, loop_.clock().wall());
   status = tree_.rename(log.path, rotated);
   if (status.ok()) {
     status = co_await runtime_.reopen_log(log.id, deadline);
-    // Nothing is lost: the runtime goes on writing to the file it has open, which gets its name back.
-    if (!status.ok()) (void)tree_.rename(rotated, log.path);
+    // Nothing is lost: the runtime goes on writing to the file that it has open, which gets its name back, unless a new
+    // one is there: then the call had its effect, and only its answer is missing.
+    if (!status.ok() && absl::IsNotFound(tree_.info(log.path).status())) {
+      if (const absl::Status back = tree_.rename(rotated, log.path); !back.ok()) {
+        status = annotate(status, "{} keeps its new name ({})", rotated, text_of(back));
+      }
+    }
   }
   step.end(status);
   co_return status;
