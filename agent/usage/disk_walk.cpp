@@ -5,12 +5,12 @@
 namespace podwright::usage {
 
 bool DiskWalk::step(Tree& tree, std::size_t entries) {
-  for (std::size_t i = 0; i < entries && !pending_.empty(); ++i) {
+  for (std::size_t i = 0; i < entries && !pending_.empty() && inodes_.size() < most_; ++i) {
     const std::string path = std::move(pending_.back());
     pending_.pop_back();
     look_at(tree, path);
   }
-  return pending_.empty() || inodes_.size() >= limits::kDiskWalkEntries;
+  return pending_.empty() || inodes_.size() >= most_;
 }
 
 void DiskWalk::look_at(Tree& tree, const std::string& path) {

@@ -8,12 +8,15 @@
 
 #include "agent/usage/snapshot.h"
 #include "base/files/tree.h"
+#include "base/limits.h"
 
 namespace podwright::usage {
 
 class DiskWalk {
  public:
-  explicit DiskWalk(std::string path) : pending_{std::move(path)} {}
+  // `most` files are looked at in all.
+  explicit DiskWalk(std::string path, std::size_t most = limits::kDiskWalkEntries)
+      : pending_{std::move(path)}, most_(most) {}
 
   // Looks at about `entries` more; true once all was seen (or the bound of a whole walk is met). What goes while it
   // walks is left out.
@@ -27,6 +30,7 @@ class DiskWalk {
 
   // Paths to look at, the next one last.
   std::vector<std::string> pending_;
+  std::size_t most_;
   std::unordered_set<uint64_t> inodes_;
   std::optional<uint64_t> device_;
   uint64_t bytes_ = 0;
