@@ -104,6 +104,8 @@ class Answer {
   }
 
   int status() const { return status_; }
+  // The body's length, as far as the head tells it; 0 otherwise.
+  uint64_t announced() const { return has_length_ ? length_ : 0; }
   std::string take_buffer() { return std::move(buffer_); }
 
   // The next piece of the body; empty at its end.
@@ -186,14 +188,14 @@ class Answer {
 
 absl::StatusOr<Reply> read_reply(Answer& answer) {
   Reply reply{answer.status(), {}};
+  const absl::Status too_long = make_status(absl::StatusCode::kResourceExhausted,
+                                            "the agent's answer is longer than {} bytes", limits::kLocalReplyBytes);
+  if (answer.announced() > limits::kLocalReplyBytes) return too_long;
   while (true) {
     auto piece = answer.read_body();
     if (!piece.ok()) return piece.status();
     if (piece->empty()) return reply;
-    if (reply.body.size() + piece->size() > limits::kLocalReplyBytes) {
-      return make_status(absl::StatusCode::kResourceExhausted, "the agent's answer is longer than {} bytes",
-                         limits::kLocalReplyBytes);
-    }
+    if (reply.body.size() + piece->size() > limits::kLocalReplyBytes) return too_long;
     reply.body += *piece;
   }
 }
