@@ -5,7 +5,7 @@ import pathlib
 import re
 import sys
 
-root = pathlib.Path(sys.argv[1])
+root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
 arrows = {}
 for number, line in enumerate((root / "cmake/arrows.txt").read_text().splitlines(), 1):
     if not line.strip() or line.startswith("#"):
