@@ -38,12 +38,12 @@ void count_open_files(Tree& tree, pid_t process, ProcessUsage& into) {
   }
 }
 
-void read_processes(const Machinery& on, Depth depth, CgroupUsage& into) {
+void read_processes(const Machinery& on, Role role, Depth depth, CgroupUsage& into) {
   ProcessUsage found;
   read_pids(on, into.path, found);
-  const std::vector<pid_t> processes = processes_in(on, into.path);
+  const std::vector<pid_t> processes = processes_in(on, into.path, role);
   found.processes = processes.size();
-  if (depth == Depth::kFull && into.path.size() > 1) {
+  if (depth == Depth::kFull && role == Role::kWorkload) {
     for (std::size_t i = 0; i < std::min(processes.size(), limits::kUsageProcesses); ++i) {
       count_open_files(on.tree, processes[i], found);
     }
@@ -73,13 +73,13 @@ std::optional<std::string> read_text(Tree& tree, const std::string& path) {
   return *std::move(text);
 }
 
-std::vector<pid_t> processes_in(const Machinery& on, const std::string& path) {
+std::vector<pid_t> processes_in(const Machinery& on, const std::string& path, Role role) {
   std::vector<std::string> directories = {directory_of(on, path)};
   std::vector<pid_t> found;
   append_processes(on.tree, directories.front(), found);
+  if (!found.empty() || role == Role::kGroup) return found;
   // Some runtimes and init systems put everything one level deeper.
-  for (std::size_t i = 0; found.empty() && i < directories.size() && directories.size() < limits::kCgroupsBelowPod;
-       ++i) {
+  for (std::size_t i = 0; i < directories.size() && directories.size() < limits::kCgroupsBelowPod; ++i) {
     const auto entries = on.tree.list(directories[i]);
     if (!entries.ok()) continue;
     for (const DirectoryEntry& entry : *entries) {
@@ -95,7 +95,7 @@ std::vector<InterfaceUsage> read_network(Tree& tree, pid_t process) {
   return text ? parse_net_dev(*text) : std::vector<InterfaceUsage>();
 }
 
-std::optional<CgroupUsage> read_cgroup(const Machinery& on, const std::string& path, Depth depth) {
+std::optional<CgroupUsage> read_cgroup(const Machinery& on, const std::string& path, Role role, Depth depth) {
   const std::string directory = directory_of(on, path);
   const auto there = on.tree.info(directory);
   if (!there.ok() || there->type != FileType::kDirectory) return std::nullopt;
@@ -110,7 +110,8 @@ std::optional<CgroupUsage> read_cgroup(const Machinery& on, const std::string& p
   } else {
     reader::read_v1(on, depth, found);
   }
-  read_processes(on, depth, found);
+  // The root's are the machine's, which the node tells.
+  if (role == Role::kWorkload || (depth == Depth::kFull && path.size() > 1)) read_processes(on, role, depth, found);
   return found;
 }
 

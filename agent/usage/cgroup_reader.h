@@ -17,11 +17,14 @@ struct Machinery {
   const Clock& clock;
 };
 
-// Nothing where there is no such cgroup.
-std::optional<CgroupUsage> read_cgroup(const Machinery& on, const std::string& path, Depth depth);
+// What a cgroup is: that of one workload, whose processes may be a level deeper, or one that groups others.
+enum class Role { kWorkload, kGroup };
 
-// The processes directly in the cgroup; where there is none, those below.
-std::vector<pid_t> processes_in(const Machinery& on, const std::string& path);
+// Nothing where there is no such cgroup.
+std::optional<CgroupUsage> read_cgroup(const Machinery& on, const std::string& path, Role role, Depth depth);
+
+// The processes directly in the cgroup; of a workload that has none there, all below.
+std::vector<pid_t> processes_in(const Machinery& on, const std::string& path, Role role);
 
 // The interfaces that the process sees.
 std::vector<InterfaceUsage> read_network(Tree& tree, pid_t process);

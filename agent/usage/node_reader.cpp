@@ -78,7 +78,7 @@ NodeUsage read_node(const Machinery& on, const NodeTarget& target, const ImagePl
   NodeUsage found;
   found.name = target.name;
   read_memory(on.tree, found);
-  if (auto root = read_cgroup(on, "/", depth)) found.root = *std::move(root);
+  if (auto root = read_cgroup(on, "/", Role::kGroup, depth)) found.root = *std::move(root);
   found.booted_at = boot_time(on.tree);
   found.root.started_at = found.booted_at;
   // The machine's swap, of whichever process.
@@ -91,10 +91,11 @@ NodeUsage read_node(const Machinery& on, const NodeTarget& target, const ImagePl
     std::string path = system.cgroup;
     if (path.empty() && system.name == "kubelet") path = own_cgroup(on.tree);
     if (path.size() <= 1) continue;
-    if (auto cgroup = read_cgroup(on, path, depth)) found.system.push_back({system.name, *std::move(cgroup)});
+    const Role role = system.name == "pods" ? Role::kGroup : Role::kWorkload;
+    if (auto cgroup = read_cgroup(on, path, role, depth)) found.system.push_back({system.name, *std::move(cgroup)});
   }
   for (const std::string& path : target.qos) {
-    if (auto cgroup = read_cgroup(on, path, depth)) found.qos.push_back(*std::move(cgroup));
+    if (auto cgroup = read_cgroup(on, path, Role::kGroup, depth)) found.qos.push_back(*std::move(cgroup));
   }
   const auto mounts = on.tree.mounts();
   const std::vector<MountEntry> entries = mounts.ok() ? *mounts : std::vector<MountEntry>();

@@ -15,7 +15,7 @@ std::vector<InterfaceUsage> network_of(const Machinery& on, const PodUsage& pod)
   if (pod.sandbox) cgroups.push_back(&*pod.sandbox);
   for (const ContainerUsage& container : pod.containers) cgroups.push_back(&container.cgroup);
   for (const CgroupUsage* cgroup : cgroups) {
-    const std::vector<pid_t> processes = processes_in(on, cgroup->path);
+    const std::vector<pid_t> processes = processes_in(on, cgroup->path, Role::kWorkload);
     if (processes.empty()) continue;
     std::vector<InterfaceUsage> network = read_network(on.tree, processes.front());
     if (!network.empty()) return network;
@@ -47,13 +47,13 @@ std::optional<PodUsage> read_pod(const Machinery& on, const PodTarget& target, D
   found.started_at = target.started_at;
   found.sandbox_id = target.sandbox_id;
   if (target.own_cgroup) {
-    found.cgroup = read_cgroup(on, target.cgroup, depth);
+    found.cgroup = read_cgroup(on, target.cgroup, Role::kGroup, depth);
     if (!found.cgroup) return std::nullopt;
   }
   const std::vector<DirectoryEntry> children = children_of(on, target.cgroup);
   const auto read = [&](std::string_view id) -> std::optional<CgroupUsage> {
     const std::string name = find_container_cgroup(children, id);
-    return name.empty() ? std::nullopt : read_cgroup(on, join_path(target.cgroup, name), depth);
+    return name.empty() ? std::nullopt : read_cgroup(on, join_path(target.cgroup, name), Role::kWorkload, depth);
   };
   if (depth == Depth::kFull) found.sandbox = read(target.sandbox_id.value);
   for (const ContainerTarget& container : target.containers) {

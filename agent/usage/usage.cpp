@@ -17,12 +17,6 @@ constexpr Duration kShortestRate = 500ms;
 constexpr int kWalkPace = 50;
 constexpr Duration kLongestPause = 10s;
 
-// The next multiple of `period`, so that all that happens on a tick happens at once.
-Instant next_tick(Instant now, Duration period) {
-  const auto passed = now.time_since_epoch();
-  return Instant((passed / period + 1) * period);
-}
-
 void name_devices(CgroupUsage& cgroup, const DeviceNames& names) {
   for (DeviceIo& device : cgroup.io) {
     const auto known = names.find({device.major, device.minor});
@@ -31,6 +25,11 @@ void name_devices(CgroupUsage& cgroup, const DeviceNames& names) {
 }
 
 }  // namespace
+
+Instant next_tick(Instant now, Duration period) {
+  const auto passed = now.time_since_epoch();
+  return Instant((passed / period + 1) * period);
+}
 
 // One reading: what has come back of it.
 struct Usage::Gather {

@@ -37,6 +37,9 @@ struct Options {
   Duration call_deadline = std::chrono::seconds(10);
 };
 
+// The next multiple of `period`, so that all that happens on a tick happens at once and shares a snapshot.
+Instant next_tick(Instant now, Duration period);
+
 class Usage {
  public:
   Usage(Loop& loop, Offload& offload, Tree& tree, cri::Runtime& runtime, cri::Images& images, Steps& steps,

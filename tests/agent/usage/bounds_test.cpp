@@ -25,7 +25,7 @@ TEST_CASE("open files are counted of so many processes, and so many of them in a
     processes += std::to_string(i) + "\n";
   }
   world.cgroup_v2("/kubepods/pod1", 0, 0, 0, processes);
-  const auto many_processes = read_cgroup(world.machinery(), "/kubepods/pod1", Depth::kFull);
+  const auto many_processes = read_cgroup(world.machinery(), "/kubepods/pod1", Role::kWorkload, Depth::kFull);
   REQUIRE(many_processes);
   CHECK(many_processes->processes->processes == limits::kUsageProcesses + 10);
   CHECK(many_processes->processes->open_files == limits::kUsageProcesses);
@@ -35,7 +35,7 @@ TEST_CASE("open files are counted of so many processes, and so many of them in a
   other.process(1, std::vector<std::string>(limits::kUsageOpenFiles, "/dev/null"));
   other.process(2, {"/dev/null"});
   other.cgroup_v2("/kubepods/pod1", 0, 0, 0, "1\n2\n");
-  const auto many_files = read_cgroup(other.machinery(), "/kubepods/pod1", Depth::kFull);
+  const auto many_files = read_cgroup(other.machinery(), "/kubepods/pod1", Role::kWorkload, Depth::kFull);
   REQUIRE(many_files);
   CHECK(many_files->processes->open_files == limits::kUsageOpenFiles);
 }

@@ -17,7 +17,7 @@ TEST_CASE("a cgroup of version 2 tells cpu, memory, io, pressure, processes and 
   world.process(42, {"/dev/null", "socket:[1]", "socket:[2]"});
   world.cgroup_v2("/kubepods/pod1", 2'000'000, 5'000, 1'200, "42\n");
 
-  const auto found = read_cgroup(world.machinery(), "/kubepods/pod1", Depth::kFull);
+  const auto found = read_cgroup(world.machinery(), "/kubepods/pod1", Role::kWorkload, Depth::kFull);
 
   REQUIRE(found);
   REQUIRE(found->cpu);
@@ -55,7 +55,7 @@ TEST_CASE("a cgroup of version 1 tells the same from its hierarchies") {
   world.process(42, {"socket:[1]"});
   world.cgroup_v1("/kubepods/pod1", 2'000'000'000, 5'000, 1'200, "42\n");
 
-  const auto found = read_cgroup(world.machinery(), "/kubepods/pod1", Depth::kFull);
+  const auto found = read_cgroup(world.machinery(), "/kubepods/pod1", Role::kWorkload, Depth::kFull);
 
   REQUIRE(found);
   REQUIRE(found->cpu);
@@ -84,8 +84,8 @@ TEST_CASE("a cgroup that is not there is nothing, and files that are not there l
   world.start_v2();
   REQUIRE(world.tree.make_directories("/sys/fs/cgroup/bare", 0755).ok());
 
-  CHECK_FALSE(read_cgroup(world.machinery(), "/none", Depth::kFull));
-  const auto bare = read_cgroup(world.machinery(), "/bare", Depth::kFull);
+  CHECK_FALSE(read_cgroup(world.machinery(), "/none", Role::kWorkload, Depth::kFull));
+  const auto bare = read_cgroup(world.machinery(), "/bare", Role::kWorkload, Depth::kFull);
   REQUIRE(bare);
   CHECK_FALSE(bare->cpu);
   CHECK_FALSE(bare->memory);
@@ -98,7 +98,7 @@ TEST_CASE("the root of version 2 has its memory from the machine") {
   world.write("/sys/fs/cgroup/cpu.stat", "usage_usec 10\n");
   world.write("/sys/fs/cgroup/memory.stat", "anon 5\ninactive_file 1024\n");
 
-  const auto root = read_cgroup(world.machinery(), "/", Depth::kResources);
+  const auto root = read_cgroup(world.machinery(), "/", Role::kWorkload, Depth::kResources);
 
   REQUIRE(root);
   REQUIRE(root->memory);
@@ -258,7 +258,7 @@ TEST_CASE("the cgroup of this process is read where the machine has one") {
   }
   const Machinery machinery{tree, *hierarchy, loop.clock()};
 
-  const auto root = read_cgroup(machinery, "/", Depth::kFull);
+  const auto root = read_cgroup(machinery, "/", Role::kWorkload, Depth::kFull);
   const NodeUsage node =
       read_node(machinery, {.name = "n", .root_dir = "/", .system = {}, .qos = {}}, {}, Depth::kFull);
   const auto own = read_network(tree, ::getpid());
