@@ -182,6 +182,7 @@ Agent::Agent(Ports ports, const config::Config& config, Machine machine)
       ports.loop, ports.offload, ports.tree, ports.runtime, ports.images, steps_, machine_.hierarchy,
       usage_node(config, cgroups_.driver()),
       [this] { return usage_targets(*board_.snapshot(), cache_, cgroups_, node_); }, usage::Options());
+  make_evictor();
 }
 
 Agent::~Agent() = default;
@@ -346,6 +347,8 @@ Co<void> Agent::run() {
   scope_.spawn("collector", collector_->run());
   scope_.spawn("log rotation", log_rotation_->run());
   scope_.spawn("usage", usage_->run());
+  scope_.spawn("eviction", evictor_->run());
+  scope_.spawn("image collection", image_collector_->run());
   scope_.spawn("objects", follow_objects());
   start_sources();
   progress("");

@@ -11,7 +11,9 @@
 #include "agent/containers/config.h"
 #include "agent/containers/log_rotation.h"
 #include "agent/events/event_recorder.h"
+#include "agent/eviction/evictor.h"
 #include "agent/images/image_cache.h"
+#include "agent/images/image_collector.h"
 #include "agent/objects/manifest_objects.h"
 #include "agent/pods/node_view.h"
 #include "agent/sources/file_source.h"
@@ -81,6 +83,8 @@ class Agent {
   pleg::Pleg& pleg() { return *pleg_; }
   pleg::RuntimeCache& cache() { return cache_; }
   usage::Usage& usage() { return *usage_; }
+  const eviction::Evictor& evictor() const { return *evictor_; }
+  const images::ImageCollector& image_collector() const { return *image_collector_; }
   // Told when anything that readiness reports say has changed.
   void on_progress(std::function<void()> listener) { progress_ = std::move(listener); }
 
@@ -90,6 +94,12 @@ class Agent {
   Co<void> follow_objects();
   void start_sources();
   std::vector<containers::LiveLog> live_logs() const;
+  // pressure.cpp
+  void make_evictor();
+  std::vector<pods::PodPtr> active_pods() const;
+  std::vector<std::string> wanted_images() const;
+  Co<absl::StatusOr<FsStat>> image_file_system();
+  Co<absl::Status> remove_unused_images(std::function<Co<bool>()> enough);
   void progress(std::string waiting_for);
 
   Ports ports_;
@@ -120,6 +130,8 @@ class Agent {
   std::unique_ptr<containers::Collector> collector_;
   std::unique_ptr<containers::LogRotation> log_rotation_;
   std::unique_ptr<usage::Usage> usage_;
+  std::unique_ptr<images::ImageCollector> image_collector_;
+  std::unique_ptr<eviction::Evictor> evictor_;
   Scope scope_;
 };
 

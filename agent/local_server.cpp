@@ -105,7 +105,19 @@ LocalServer::LocalServer(Loop& loop, Offload& offload, Tree& tree, Net& net, con
                .sessions = &sessions_,
                .read_only_strict = config.serving.read_only_port_strict,
                .authorize = {}},
-      server_(sources_) {}
+      server_(sources_) {
+  registry_.at_scrape([&agent](Samples& samples) {
+    const auto add = [&samples](const char* name, const char* help, const char* label, const auto& counts) {
+      for (const auto& [value, count] : counts) {
+        samples.add(name, Samples::Type::kCounter, help, {{label, value}}, static_cast<double>(count));
+      }
+    };
+    add("kubelet_evictions", "Pods stopped for want of a resource, by signal.", "eviction_signal",
+        agent.evictor().evictions());
+    add("kubelet_image_garbage_collected_total", "Unused images removed, by reason.", "reason",
+        agent.image_collector().removed());
+  });
+}
 
 absl::Status LocalServer::listen(server::Listener which, const Endpoint& at) {
   auto listener = net_.listen(at, 0600);
