@@ -89,7 +89,10 @@ class Inbox {
 
   // The joined wish; nothing once `deadline` passed or the flow is stopping. One reader.
   Co<std::optional<T>> take(Instant deadline) {
-    if (!value_) (void)co_await bell_.wait_until(deadline);
+    // A wish that was there at once leaves its ring behind, and a ring alone is no wish.
+    while (!value_) {
+      if (co_await bell_.wait_until(deadline) != Wait::kRung) break;
+    }
     co_return std::exchange(value_, std::nullopt);
   }
 

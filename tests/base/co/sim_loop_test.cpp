@@ -179,6 +179,18 @@ TEST_CASE("wishes in an inbox are joined, and a stop stays a stop") {
   CHECK(wish->stop);
 }
 
+TEST_CASE("an inbox gives nothing only once its deadline has passed, whatever was taken before") {
+  SimLoop loop;
+  Inbox<Wish> inbox(loop);
+
+  inbox.put({.newest = 1, .stop = false});
+  CHECK(run_and_get(loop, inbox.take(Instant::max())).has_value());
+  const Instant deadline = loop.now() + 1s;
+  CHECK_FALSE(run_and_get(loop, inbox.take(deadline)).has_value());
+
+  CHECK(loop.now() == deadline);
+}
+
 TEST_CASE("offloaded work gives its value back to the flow") {
   SimLoop loop;
   SimOffload elsewhere(loop);
