@@ -36,6 +36,7 @@ int run(const std::vector<std::string>& arguments, const std::string& called_as,
   }
   if (!loaded->config) {
     std::fputs(loaded->text.c_str(), stdout);
+    if (loaded->is_help) std::fputs(("\n" + cli::commands_help()).c_str(), stdout);
     return 0;
   }
   return run_agent(*std::move(loaded), loop, tree, std::move(launcher));
@@ -45,7 +46,7 @@ int run(const std::vector<std::string>& arguments, const std::string& called_as,
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (!arguments.empty() && cli::is_command(arguments.front())) {
+  if (cli::is_command_line(arguments)) {
     return cli::cli_main(arguments, podwright::check_functions());
   }
   // The launcher is forked before anything else: before any thread, and before gRPC.

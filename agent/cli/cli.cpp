@@ -92,7 +92,7 @@ const std::vector<CommandSpec>& commands() {
 
 const std::vector<FlagSpec>& common_flags() {
   static const std::vector<FlagSpec> flags = {
-      {.name = "socket",
+      {.name = "local-socket",
        .value_name = "PATH",
        .help = "The agent's socket ($PODWRIGHT_SOCKET, else /run/podwright/podwright.sock).",
        .group = "Common flags"},
@@ -135,8 +135,9 @@ int help(const Command& command) {
   return 0;
 }
 
-bool is_command(std::string_view word) {
-  return find(word) != nullptr;
+bool is_command_line(const std::vector<std::string>& args) {
+  const auto front = parse_flags(common_flags(), args, {.stop_at_first_word = true});
+  return front.ok() && !front->words.empty();
 }
 
 std::string commands_help() {
@@ -146,7 +147,7 @@ std::string commands_help() {
 }
 
 int cli_main(const std::vector<std::string>& args, const CheckFunctions& checks) {
-  // Flags of every command may stand in front of it, as in `podwright --socket x get pods`.
+  // Flags of every command may stand in front of it, as in `podwright --local-socket x get pods`.
   std::vector<FlagSpec> specs = common_flags();
   const auto front = parse_flags(specs, args, {.stop_at_first_word = true});
   if (!front.ok()) return usage(text_of(front.status()));
@@ -163,7 +164,7 @@ int cli_main(const std::vector<std::string>& args, const CheckFunctions& checks)
   }
   const char* from_environment = std::getenv("PODWRIGHT_SOCKET");
   std::string socket = from_environment != nullptr ? from_environment : "/run/podwright/podwright.sock";
-  socket = parsed->value("socket").value_or(front->value("socket").value_or(socket));
+  socket = parsed->value("local-socket").value_or(front->value("local-socket").value_or(socket));
   Client client(socket);
   Command command{.flags = *parsed, .words = parsed->words, .client = client, .checks = checks};
   const int code = spec->run(command);

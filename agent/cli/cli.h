@@ -18,8 +18,9 @@ struct CheckFunctions {
   std::function<std::vector<std::string>(std::string_view text)> seccomp;
 };
 
-// Whether this word is a command of the person's side (else it is the agent that is wanted).
-bool is_command(std::string_view word);
+// Whether a command of the person's side is wanted: there is a word among the arguments, behind flags of every command
+// at most. Else it is the agent.
+bool is_command_line(const std::vector<std::string>& args);
 
 int cli_main(const std::vector<std::string>& args, const CheckFunctions& checks);
 

@@ -51,7 +51,7 @@ absl::StatusOr<Fd> connect_to(const std::string& path) {
   if (error == ENOENT || error == ECONNREFUSED) {
     return make_status(absl::StatusCode::kUnavailable,
                        "no podwright agent answers on {} ({}): is it running (systemctl status podwright)? "
-                       "--socket names another socket",
+                       "--local-socket names another socket",
                        path, errno_name(error));
   }
   return errno_status(error, "connect " + path);

@@ -86,6 +86,7 @@ absl::StatusOr<Loaded> load_config(const std::vector<std::string>& args, std::st
   Loaded loaded;
   if (flags->parsed.is_set("help")) {
     loaded.text = agent_help();
+    loaded.is_help = true;
     return loaded;
   }
   if (flags->parsed.is_set("version")) {

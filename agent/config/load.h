@@ -23,8 +23,9 @@ struct Host {
 struct Loaded {
   // Nothing where the flags asked only for `text` (--help, --version).
   std::optional<Config> config;
-  // For stdout, where the flags asked for it.
+  // For stdout, where the flags asked for it; `is_help` where it is the help that commands may be added to.
   std::string text;
+  bool is_help = false;
   // One line each, for the log at start: unknown fields, and what is set but not implemented, with what is ignored.
   std::vector<std::string> warnings;
 };

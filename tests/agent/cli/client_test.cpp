@@ -180,7 +180,7 @@ TEST_CASE("commands ask for what their words and flags say") {
     CAPTURE(row.request);
     FixedAgent agent({answer(200, row.body)});
     std::vector<std::string> args = row.args;
-    args.push_back("--socket=" + agent.path());
+    args.push_back("--local-socket=" + agent.path());
 
     CHECK(run(args) == 0);
 
@@ -192,7 +192,7 @@ TEST_CASE("commands ask for what their words and flags say") {
 
 TEST_CASE("exit codes tell what went wrong") {
   TemporaryDirectory directory;
-  const std::string socket = "--socket=" + directory.at("none.sock");
+  const std::string socket = "--local-socket=" + directory.at("none.sock");
   CHECK(run({"get", "pods", socket}) == kExitNoAgent);
   CHECK(run({"get"}) == kExitUsage);
   CHECK(run({"get", "secrets"}) == kExitUsage);
@@ -207,14 +207,14 @@ TEST_CASE("exit codes tell what went wrong") {
   CHECK(run({"logs", "--help"}) == 0);
 
   FixedAgent agent({answer(404, R"({"message":"pods \"web\" not found"})")});
-  CHECK(run({"logs", "web", "--socket=" + agent.path()}) == kExitFailed);
+  CHECK(run({"logs", "web", "--local-socket=" + agent.path()}) == kExitFailed);
 }
 
 TEST_CASE("exec ends with its command's exit code") {
   FixedAgent agent({std::string("HTTP/1.1 101 X\r\nUpgrade: p\r\nConnection: Upgrade\r\n\r\n") +
                     to_frame(StreamChannel::kStdout, "out\n") + to_frame(StreamChannel::kResult, R"({"exitCode":7})")});
 
-  CHECK(run({"exec", "web", "--socket=" + agent.path(), "--", "sh", "-c", "exit 7"}) == 7);
+  CHECK(run({"exec", "web", "--local-socket=" + agent.path(), "--", "sh", "-c", "exit 7"}) == 7);
 
   CHECK(agent.requests()[0].starts_with(
       "POST /api/v1/namespaces/default/pods/web/exec?command=sh&command=-c&command=exit%207&stdout=1&stderr=1 "));

@@ -118,7 +118,7 @@ TEST_CASE("commands see, read and enter pods over the local socket") {
 
   int get = -1, described = -1, missing = -1, exec = -1, lines = 0, followed = 0;
   std::thread person([&] {
-    const std::string at = "--socket=" + socket;
+    const std::string at = "--local-socket=" + socket;
     get = cli::cli_main({"get", "pods", "-o", "wide", at}, {});
     described = cli::cli_main({"describe", "pod", "web", at}, {});
     missing = cli::cli_main({"describe", "pod", "nope", at}, {});
