@@ -36,6 +36,33 @@ std::string configz_of(const config::Config& config) {
   return fmt::format("{{\"kubeletconfig\":{}}}\n", config.effective_json);
 }
 
+// What is counted elsewhere, or written from the last snapshot.
+void add_samples(Agent& agent, Samples& samples) {
+  const auto add = [&samples](const char* name, const char* help, const char* label, const auto& counts) {
+    for (const auto& [value, count] : counts) {
+      samples.add(name, Samples::Type::kCounter, help, {{label, value}}, static_cast<double>(count));
+    }
+  };
+  add("kubelet_evictions", "Pods stopped for want of a resource, by signal.", "eviction_signal",
+      agent.evictor().evictions());
+  add("kubelet_image_garbage_collected_total", "Unused images removed, by reason.", "reason",
+      agent.image_collector().removed());
+  const usage::SnapshotPtr used = agent.usage().last();
+  if (!used) return;
+  for (const usage::PodUsagePtr& pod : used->pods) {
+    for (const usage::ContainerUsage& container : pod->containers) {
+      if (!container.logs) continue;
+      samples.add("kubelet_container_log_filesystem_used_bytes", Samples::Type::kGauge,
+                  "Bytes used by the container's logs.",
+                  {{"uid", pod->uid.value},
+                   {"namespace", pod->key.ns},
+                   {"pod", pod->key.name},
+                   {"container", container.name.value}},
+                  static_cast<double>(container.logs->bytes));
+    }
+  }
+}
+
 }  // namespace
 
 Co<absl::StatusOr<int32_t>> RuntimeSessions::exec(server::SessionRequest request, server::SessionPeer& peer) {
@@ -106,17 +133,7 @@ LocalServer::LocalServer(Loop& loop, Offload& offload, Tree& tree, Net& net, con
                .read_only_strict = config.serving.read_only_port_strict,
                .authorize = {}},
       server_(sources_) {
-  registry_.at_scrape([&agent](Samples& samples) {
-    const auto add = [&samples](const char* name, const char* help, const char* label, const auto& counts) {
-      for (const auto& [value, count] : counts) {
-        samples.add(name, Samples::Type::kCounter, help, {{label, value}}, static_cast<double>(count));
-      }
-    };
-    add("kubelet_evictions", "Pods stopped for want of a resource, by signal.", "eviction_signal",
-        agent.evictor().evictions());
-    add("kubelet_image_garbage_collected_total", "Unused images removed, by reason.", "reason",
-        agent.image_collector().removed());
-  });
+  registry_.at_scrape([&agent](Samples& samples) { add_samples(agent, samples); });
 }
 
 absl::Status LocalServer::listen(server::Listener which, const Endpoint& at) {

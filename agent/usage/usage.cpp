@@ -65,7 +65,8 @@ Usage::Usage(Loop& loop, Offload& offload, Tree& tree, cri::Runtime& runtime, cr
 Co<void> Usage::run() {
   scope_.spawn("disk usage", measure_disk());
   while (true) {
-    (void)co_await take(Depth::kResources, options_.period / 2);
+    const Depth depth = loop_.now() < full_until_ ? Depth::kFull : Depth::kResources;
+    (void)co_await reach(depth, options_.period / 2);
     if (co_await sleep_until(loop_, next_tick(loop_.now(), options_.period)) == Wait::kCancelled) break;
   }
   co_await scope_.close();
@@ -76,6 +77,11 @@ bool Usage::is_fresh(const SnapshotPtr& snapshot, Depth depth, Instant oldest) c
 }
 
 Co<SnapshotPtr> Usage::take(Depth depth, Duration max_age) {
+  if (depth == Depth::kFull) full_until_ = after(loop_.now(), options_.full_for);
+  co_return co_await reach(depth, max_age);
+}
+
+Co<SnapshotPtr> Usage::reach(Depth depth, Duration max_age) {
   const Instant oldest = loop_.now() - max_age;
   while (true) {
     if (is_fresh(newest_, depth, oldest)) co_return newest_;

@@ -33,6 +33,8 @@ struct Options {
   Duration patience = std::chrono::seconds(2);
   // Between two walks of what has no bound; what has one is walked on each tick.
   Duration disk_period = std::chrono::seconds(60);
+  // How long after somebody wanted full depth the ticks have it too, so that scrapes find it ready.
+  Duration full_for = std::chrono::seconds(120);
   // Of one call of the runtime.
   Duration call_deadline = std::chrono::seconds(10);
 };
@@ -77,6 +79,7 @@ class Usage {
   };
 
   bool is_fresh(const SnapshotPtr& snapshot, Depth depth, Instant oldest) const;
+  Co<SnapshotPtr> reach(Depth depth, Duration max_age);
   Co<void> read(Depth depth);
   void start_readings(const std::shared_ptr<Gather>& gather, std::vector<PodTarget> targets, Depth depth);
   void publish(Gather& gather, Depth depth, std::size_t missing);
@@ -101,6 +104,7 @@ class Usage {
   SnapshotPtr newest_, newest_full_;
   uint64_t next_number_ = 1;
   std::optional<Depth> reading_;
+  Instant full_until_ = Instant::min();
   Notice read_;
   // Pods (and with an empty UID the node) whose reading has not come back.
   std::shared_ptr<std::set<PodUid>> out_ = std::make_shared<std::set<PodUid>>();

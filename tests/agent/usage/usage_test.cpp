@@ -160,6 +160,24 @@ TEST_CASE("a pod whose read hangs is left out alone until it comes back") {
   CHECK(world.take(Depth::kResources)->pods.size() == 2);
 }
 
+TEST_CASE("once somebody scraped, ticks read all, so that the next scrape finds it ready") {
+  Taker world;
+  world.add_pod("u1", 1, 5'000);
+  world.scope.spawn("usage", world.usage->run());
+  world.loop.run_for(15s);
+  CHECK(world.usage->last()->depth == Depth::kResources);
+
+  (void)run_and_get(world.loop, world.pages->container_metrics());
+  world.loop.run_for(30s);
+  CHECK(world.usage->last()->depth == Depth::kFull);
+  const auto before = world.usage->last();
+  (void)run_and_get(world.loop, world.pages->container_metrics());
+  CHECK(world.usage->last() == before);
+
+  world.loop.run_for(180s);
+  CHECK(world.usage->last()->depth == Depth::kResources);
+}
+
 TEST_CASE("logs and volumes are summed up and joined to the snapshots that follow") {
   Taker world;
   world.add_pod("u1", 1, 5'000);
@@ -265,7 +283,7 @@ TEST_CASE("a page is made once for each snapshot") {
   const auto first = run_and_get(world.loop, world.pages->container_metrics());
   world.cgroup_v2("/kubepods/podu1/cu1", 9'000'000, 5'000, 0, "8\n");
   const auto again = run_and_get(world.loop, world.pages->container_metrics());
-  world.loop.run_for(6s);
+  world.loop.run_for(12s);
   const auto later = run_and_get(world.loop, world.pages->container_metrics());
 
   REQUIRE(first.ok());
