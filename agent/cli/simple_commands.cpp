@@ -1,4 +1,4 @@
-// describe, logs, top, waits, log-level, version, check.
+// describe, logs, waits, log-level, version, check.
 #include <absl/strings/numbers.h>
 #include <fmt/format.h>
 
@@ -68,20 +68,6 @@ absl::Status describe_one(const Command& command, const std::string& name) {
     about.problems.push_back(problem.get<std::string>());
   std::fputs(describe_pod(about, wall_now()).c_str(), stdout);
   return absl::OkStatus();
-}
-
-std::string cores_text(uint64_t nano_cores) {
-  return fmt::format("{}m", (nano_cores + 999'999) / 1'000'000);
-}
-
-std::string memory_text(uint64_t bytes) {
-  return fmt::format("{}Mi", bytes >> 20);
-}
-
-uint64_t number_at(const Json& object, const char* group, const char* key) {
-  const auto found = object.find(group);
-  if (found == object.end() || !found->is_object()) return 0;
-  return found->value(key, uint64_t{0});
 }
 
 // The files to check: a directory's manifests and configuration, or the file itself.
@@ -166,48 +152,6 @@ int logs(const Command& command) {
     return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size() && std::fflush(stdout) == 0;
   });
   return ended.ok() ? 0 : fail(ended);
-}
-
-int top(const Command& command) {
-  if (command.words.empty() || !command.words[0].starts_with("po")) return usage("top of what? podwright top pods");
-  const auto body = fetch(command.client, "/stats/summary");
-  if (!body.ok()) return fail(body.status());
-  const Json summary = Json::parse(*body, nullptr, false);
-  if (!summary.is_object()) return fail(absl::InternalError("the agent's statistics are no JSON"));
-  const bool all = command.all_namespaces(), each_container = command.flags.is_set("containers");
-  std::vector<std::string> header = {each_container ? "POD" : "NAME"};
-  if (all) header.insert(header.begin(), "NAMESPACE");
-  if (each_container) header.push_back("NAME");
-  header.insert(header.end(), {"CPU(cores)", "MEMORY(bytes)"});
-  Table table(header);
-  for (const Json& pod : summary.value("pods", Json::array())) {
-    const Json ref = pod.value("podRef", Json::object());
-    if (!all && ref.value("namespace", "") != command.ns()) continue;
-    uint64_t cpu = 0, memory = 0;
-    for (const Json& container : pod.value("containers", Json::array())) {
-      const uint64_t own_cpu = number_at(container, "cpu", "usageNanoCores");
-      const uint64_t own_memory = number_at(container, "memory", "workingSetBytes");
-      cpu += own_cpu;
-      memory += own_memory;
-      if (!each_container) continue;
-      std::vector<std::string> row = {ref.value("name", ""), container.value("name", ""), cores_text(own_cpu),
-                                      memory_text(own_memory)};
-      if (all) row.insert(row.begin(), ref.value("namespace", ""));
-      table.add(std::move(row));
-    }
-    if (each_container) continue;
-    std::vector<std::string> row = {ref.value("name", ""), cores_text(cpu), memory_text(memory)};
-    if (all) row.insert(row.begin(), ref.value("namespace", ""));
-    table.add(std::move(row));
-  }
-  if (!table.has_rows()) {
-    std::fputs(
-        all ? "No resources found\n" : fmt::format("No resources found in {} namespace.\n", command.ns()).c_str(),
-        stderr);
-    return 0;
-  }
-  std::fputs(table.text().c_str(), stdout);
-  return 0;
 }
 
 int waits(const Command& command) {

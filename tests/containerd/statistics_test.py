@@ -68,6 +68,8 @@ class Statistics(NodeTest):
         top = self.node.cli("top", "pods").stdout
         self.assertRegex(top, r"busy-node1 +\d+m +\d+Mi")
 
+        self.assertRegex(self.node.cli("top", "node").stdout, r"node1 +\d+m +\d+Mi +\d+% +\d+Mi +\d+%")
+
         self.node.remove_manifest("busy")
         self.node.wait_gone("busy")
         self.node.wait(lambda: self.pod_stats() is None, "the pod to leave the statistics")
