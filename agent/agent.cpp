@@ -76,6 +76,12 @@ volumes::Options volume_options(const config::Config& config, const Machine& mac
   return options;
 }
 
+probes::HookOptions hook_options(const config::Config& config) {
+  probes::HookOptions options;
+  options.targets = probes::target_policy_from(config.pods.probe_targets).value_or(options.targets);
+  return options;
+}
+
 sync::Options sync_options(const config::Config& config) {
   sync::Options options;
   options.runtime_request_timeout = to<std::chrono::seconds>(config.runtime.request_timeout);
@@ -96,6 +102,7 @@ containers::NodeFacts node_facts(const config::Config& config, const Machine& ma
   node.pod_logs_dir = config.pods.logs_dir;
   node.root = config.root_dir;
   node.seccomp_root = join_path(config.root_dir, "seccomp");
+  node.user_namespace_ids = static_cast<uint32_t>(config.pods.user_namespace_ids_per_pod);
   node.seccomp_default = config.pods.seccomp_default;
   node.cgroup_v2 = machine.hierarchy.version() == cgroups::Version::kV2;
   node.cpu_cfs_quota = config.cgroups.cpu_cfs_quota;
@@ -142,16 +149,17 @@ Agent::Agent(Ports ports, const config::Config& config, Machine machine)
       images_(ports.loop, ports.images, events_, steps_, image_options(config)),
       volumes_(ports.loop, ports.offload, ports.tree, ports.processes, objects_, steps_,
                volume_options(config, machine_)),
-      hooks_(ports.loop, ports.net, ports.runtime, steps_),
-      probes_(ports.loop, ports.net, ports.runtime, steps_, probes::ProbeOptions{.agent_started = ports.loop.now()},
+      hooks_(ports.loop, ports.net, ports.runtime, steps_, hook_options(config)),
+      probes_(ports.loop, ports.net, ports.runtime, steps_, probe_options(),
               [this](const probes::ProbeResult& result) { sync_->on_probe(result); }),
       cache_(ports.loop, ports.runtime, steps_),
       governor_(ports.loop, 4 * machine_.cores),
       strays_(ports.loop, [this](const PodUid& uid) { sync_->on_stray_ended(uid); }),
-      parts_{ports.loop,  ports.offload, ports.tree, ports.runtime, cache_,
-             ports.table, images_,       volumes_,   cgroups_,      objects_,
-             events_,     probes_,       hooks_,     steps_,        board_,
-             node_,       governor_,     strays_,    machine_.boot, sync_options(config)},
+      user_namespaces_(config.pods.user_namespace_ids_per_pod),
+      parts_{
+          ports.loop, ports.offload, ports.tree, ports.runtime, cache_,           ports.table,   images_,
+          volumes_,   cgroups_,      objects_,   events_,       probes_,          hooks_,        steps_,
+          board_,     node_,         governor_,  strays_,       user_namespaces_, machine_.boot, sync_options(config)},
       mux_(
           ports.loop.clock(), [this](pods::SourceUpdate update) { sync_->on_source(std::move(update)); },
           [this](pods::SourceProblem problem) { board_.put_problem(std::move(problem)); }),
@@ -186,6 +194,16 @@ Agent::Agent(Ports ports, const config::Config& config, Machine machine)
 }
 
 Agent::~Agent() = default;
+
+probes::ProbeOptions Agent::probe_options() const {
+  probes::ProbeOptions options;
+  options.agent_started = ports_.loop.now();
+  options.targets = probes::target_policy_from(config_.pods.probe_targets).value_or(options.targets);
+  options.processes_of = [this](const PodUid& uid, const ContainerId& id) {
+    return container_processes(ports_.tree, cgroups_, uid, id);
+  };
+  return options;
+}
 
 std::vector<containers::LiveLog> Agent::live_logs() const {
   std::vector<containers::LiveLog> logs;

@@ -93,11 +93,13 @@ class Agent {
   Co<void> adopt();
   Co<void> follow_objects();
   void start_sources();
+  probes::ProbeOptions probe_options() const;
   std::vector<containers::LiveLog> live_logs() const;
   // pressure.cpp
   void make_evictor();
   std::vector<pods::PodPtr> active_pods() const;
   std::vector<std::string> wanted_images() const;
+  void restart_evicted();
   Co<absl::StatusOr<FsStat>> image_file_system();
   Co<absl::Status> remove_unused_images(std::function<Co<bool>()> enough);
   void progress(std::string waiting_for);
@@ -121,6 +123,7 @@ class Agent {
   pleg::RuntimeCache cache_;
   sync::StartGovernor governor_;
   sync::Strays strays_;
+  sync::UserNamespaces user_namespaces_;
   sync::Parts parts_;
   std::unique_ptr<sync::SyncLoop> sync_;
   std::unique_ptr<pleg::Pleg> pleg_;

@@ -8,6 +8,7 @@
 
 #include "agent/cli/cli.h"
 #include "agent/config/load.h"
+#include "agent/offline.h"
 #include "agent/run.h"
 #include "base/co/real_loop.h"
 #include "base/files/real_tree.h"
@@ -47,7 +48,7 @@ int run(const std::vector<std::string>& arguments, const std::string& called_as,
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (cli::is_command_line(arguments)) {
-    return cli::cli_main(arguments, podwright::check_functions());
+    return cli::cli_main(arguments, podwright::offline_functions());
   }
   // The launcher is forked before anything else: before any thread, and before gRPC.
   auto launcher = podwright::Launcher::start();

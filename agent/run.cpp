@@ -5,14 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "agent/containers/seccomp_profile.h"
 #include "agent/local_server.h"
-#include "agent/sources/static_pod.h"
 #include "agent/table/instance_lock.h"
 #include "agent/table/schema.h"
 #include "agent/table/sqlite_table.h"
-#include "api/codec.h"
-#include "api/document.h"
 #include "base/co/offload.h"
 #include "base/net/real_net.h"
 #include "base/process/launcher_processes.h"
@@ -203,32 +199,6 @@ int run_agent(config::Loaded loaded, RealLoop& loop, RealTree& tree, Launcher la
   // Threads of gRPC may still be about; nothing of ours needs the usual end of a process.
   std::fflush(nullptr);
   return exit_code;
-}
-
-cli::CheckFunctions check_functions() {
-  cli::CheckFunctions checks;
-  checks.document = [](std::string_view text) -> std::vector<std::string> {
-    const auto documents = api::parse_documents(text);
-    if (!documents.ok()) return {text_of(documents.status())};
-    std::vector<std::string> problems;
-    for (const auto& document : *documents) {
-      const std::string kind = api::type_of(document).kind;
-      if (kind == "KubeletConfiguration" || kind == "PodwrightConfiguration") {
-        for (auto& line : config::check_config_document(api::to_json(document), config::Host{.hostname = "node"})) {
-          problems.push_back(std::move(line));
-        }
-        continue;
-      }
-      sources::ManifestRules rules;
-      rules.node_name = "node";
-      rules.strict = true;
-      const auto manifest = sources::parse_manifest(api::to_json(document), "file", rules);
-      if (!manifest.ok()) problems.push_back(text_of(manifest.status()));
-    }
-    return problems;
-  };
-  checks.seccomp = [](std::string_view text) { return containers::check_seccomp_profile(text); };
-  return checks;
 }
 
 }  // namespace podwright

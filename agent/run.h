@@ -1,7 +1,6 @@
 // The agent on the machine: the real ports, the servers, systemd, the end on a signal.
 #pragma once
 
-#include "agent/cli/cli.h"
 #include "agent/config/load.h"
 #include "agent/host.h"
 #include "base/co/real_loop.h"
@@ -13,8 +12,5 @@ namespace podwright {
 // Runs until SIGTERM or SIGINT. The exit code: 0 after a clean end, 1 where the start failed, 4 where the table is of a
 // newer release.
 int run_agent(config::Loaded loaded, RealLoop& loop, RealTree& tree, Launcher launcher);
-
-// What `podwright check` uses.
-cli::CheckFunctions check_functions();
 
 }  // namespace podwright

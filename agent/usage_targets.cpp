@@ -55,6 +55,20 @@ std::vector<usage::PodTarget> usage_targets(const pods::NodeView& view, const pl
   return targets;
 }
 
+std::optional<uint32_t> container_processes(Tree& tree, const cgroups::PodCgroups& cgroups, const PodUid& uid,
+                                            const ContainerId& id) {
+  const auto qos = cgroups.found_in(uid);
+  if (!qos) return std::nullopt;
+  const std::string pod = cgroups.path_of(*qos, uid);
+  const cgroups::Hierarchy& hierarchy = cgroups.hierarchy();
+  const auto children =
+      tree.list(hierarchy.directory(hierarchy.version() == cgroups::Version::kV2 ? "" : "memory", pod));
+  if (!children.ok()) return std::nullopt;
+  const std::string name = usage::find_container_cgroup(*children, id.value);
+  if (name.empty()) return std::nullopt;
+  return static_cast<uint32_t>(hierarchy.processes(tree, join_path(pod, name)).size());
+}
+
 usage::NodeTarget usage_node(const config::Config& config, cgroups::DriverKind driver) {
   usage::NodeTarget node;
   node.name = config.node.name;

@@ -1,6 +1,7 @@
-// What agent/usage looks at, gathered from what the agent knows of its pods.
+// What agent/usage and the probes look at, gathered from what the agent knows of its pods.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "agent/cgroups/pod_cgroups.h"
@@ -19,5 +20,9 @@ std::vector<usage::PodTarget> usage_targets(const pods::NodeView& view, const pl
 
 // `driver` is the one in use.
 usage::NodeTarget usage_node(const config::Config& config, cgroups::DriverKind driver);
+
+// How many processes run in a container's cgroup and below; nothing where it has none of its own.
+std::optional<uint32_t> container_processes(Tree& tree, const cgroups::PodCgroups& cgroups, const PodUid& uid,
+                                            const ContainerId& id);
 
 }  // namespace podwright

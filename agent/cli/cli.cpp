@@ -83,6 +83,11 @@ const std::vector<CommandSpec>& commands() {
        "Validate manifests and configuration without an agent.",
        &check,
        {}},
+      {"state",
+       "state [show [POD] | check | export]",
+       "What the agent keeps over a restart, read from its file.",
+       &state,
+       {{.name = "root-dir", .value_name = "DIR", .help = "The agent's (/var/lib/kubelet).", .group = "Flags"}}},
       {"log-level", "log-level N", "Change the running agent's verbosity.", &log_level, {}},
       {"help", "help [COMMAND]", "Tell the commands, or one command's flags.", &help, {}},
       {"version", "version", "This program's version and the agent's.", &version, {}},
@@ -146,7 +151,7 @@ std::string commands_help() {
   return out + "\npodwright COMMAND --help tells a command's flags.\n";
 }
 
-int cli_main(const std::vector<std::string>& args, const CheckFunctions& checks) {
+int cli_main(const std::vector<std::string>& args, const OfflineFunctions& checks) {
   // Flags of every command may stand in front of it, as in `podwright --local-socket x get pods`.
   std::vector<FlagSpec> specs = common_flags();
   const auto front = parse_flags(specs, args, {.stop_at_first_word = true});

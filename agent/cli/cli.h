@@ -4,6 +4,8 @@
 // Exit codes: 0 done, 1 refused or failed, 2 called wrongly, 3 no agent answers; `exec` ends with its command's.
 #pragma once
 
+#include <absl/status/statusor.h>
+
 #include <functional>
 #include <string>
 #include <string_view>
@@ -11,18 +13,30 @@
 
 namespace podwright::cli {
 
-// What `check` needs of folders that this one may not name; handed in by main. Each gives what is wrong, one line each.
-struct CheckFunctions {
+// What `state` wants to know of the durable table.
+struct StateQuery {
+  enum class Kind { kShow, kCheck, kExport };
+  Kind kind = Kind::kShow;
+  std::string root_dir;
+  // kShow: NAME, NAMESPACE/NAME or UID; empty: one line for each pod.
+  std::string pod;
+};
+
+// What commands need without an agent, of folders that this one may not name; handed in by main. `document` and
+// `seccomp` give what is wrong, one line each.
+struct OfflineFunctions {
   // One YAML or JSON document of any kind: a manifest, a KubeletConfiguration, a PodwrightConfiguration.
   std::function<std::vector<std::string>(std::string_view text)> document;
   std::function<std::vector<std::string>(std::string_view text)> seccomp;
+  // What is to be printed. DataLoss with what is wrong, one line each, where kCheck finds something.
+  std::function<absl::StatusOr<std::string>(const StateQuery& query)> state;
 };
 
 // Whether a command of the person's side is wanted: there is a word among the arguments, behind flags of every command
 // at most. Else it is the agent.
 bool is_command_line(const std::vector<std::string>& args);
 
-int cli_main(const std::vector<std::string>& args, const CheckFunctions& checks);
+int cli_main(const std::vector<std::string>& args, const OfflineFunctions& checks);
 
 // "Commands:" of the help.
 std::string commands_help();

@@ -20,7 +20,7 @@ struct Command {
   ParsedFlags flags;
   std::vector<std::string> words;  // behind the command's name
   Client& client;
-  const CheckFunctions& checks;
+  const OfflineFunctions& checks;
 
   std::string ns() const { return flags.value("namespace").value_or("default"); }
   bool all_namespaces() const { return flags.is_set("all-namespaces"); }
@@ -35,6 +35,7 @@ int waits(const Command& command);
 int log_level(const Command& command);
 int version(const Command& command);
 int check(const Command& command);
+int state(const Command& command);
 int exec(const Command& command);
 int attach(const Command& command);
 int port_forward(const Command& command);

@@ -210,4 +210,25 @@ int check(const Command& command) {
   return problems.empty() ? 0 : kExitFailed;
 }
 
+int state(const Command& command) {
+  const std::vector<std::string>& words = command.words;
+  const std::string action = words.empty() ? "show" : words[0];
+  StateQuery query;
+  query.root_dir = command.flags.value("root-dir").value_or("/var/lib/kubelet");
+  if (action == "check") {
+    query.kind = StateQuery::Kind::kCheck;
+  } else if (action == "export") {
+    query.kind = StateQuery::Kind::kExport;
+  } else if (action != "show") {
+    return usage(fmt::format("state {} is no command; there are show, check and export", action));
+  }
+  const std::size_t most = action == "show" ? 2 : 1;
+  if (words.size() > most) return usage(fmt::format("state {} takes no {:?}", action, words[most]));
+  if (words.size() == 2) query.pod = pod_name(words[1]);
+  const auto answer = command.checks.state(query);
+  if (!answer.ok()) return fail(answer.status());
+  std::fwrite(answer->data(), 1, answer->size(), stdout);
+  return 0;
+}
+
 }  // namespace podwright::cli

@@ -32,6 +32,8 @@ struct NodeFacts {
   std::string container_logs_dir = "/var/log/containers";
   std::string root = "/var/lib/kubelet";
   std::string seccomp_root = "/var/lib/kubelet/seccomp";
+  // Length of the range of IDs of a pod with a user namespace.
+  uint32_t user_namespace_ids = 65536;
   bool seccomp_default = false;
   bool cgroup_v2 = false;
   bool cpu_cfs_quota = true;

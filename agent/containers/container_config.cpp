@@ -81,9 +81,15 @@ void set_labels(const ContainerInputs& in, cri::ContainerConfig& config) {
   }
 }
 
-void set_mounts(const ContainerInputs& in, cri::ContainerConfig& config) {
+void set_mounts(const ContainerInputs& in, const NodeFacts& node, cri::ContainerConfig& config) {
   const auto& spec = *in.container.spec;
   config.mounts = in.volume_mounts.mounts;
+  if (in.userns_base) {
+    // Files of a volume belong to the IDs that the pod sees (idmapped mounts, KEP-127).
+    for (cri::Mount& mount : config.mounts) {
+      mount.uid_mappings = mount.gid_mappings = {{*in.userns_base, 0, node.user_namespace_ids}};
+    }
+  }
   config.mounts.insert(config.mounts.end(), in.device_mounts.begin(), in.device_mounts.end());
   if (!in.hosts_path.empty() && !mounts_path(spec, "/etc/hosts")) {
     cri::Mount hosts;
@@ -124,7 +130,7 @@ absl::StatusOr<cri::ContainerConfig> make_container_config(const ContainerInputs
   config.tty = spec.tty();
   if (spec.lifecycle().has_stopsignal()) config.stop_signal = spec.lifecycle().stopsignal();
   set_labels(in, config);
-  set_mounts(in, config);
+  set_mounts(in, node, config);
   config.resources = container_resources(*in.pod, spec, node);
   if (absl::Status s = set_container_security(in, node, config); !s.ok()) return s;
   for (const auto& mount : config.mounts) {

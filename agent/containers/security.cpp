@@ -9,7 +9,6 @@ namespace {
 
 // User and group IDs beyond this wrap in runtimes and may end as root. Source: CVE-2024-40635; the API's own bound.
 constexpr int64_t kMostId = 2147483647;
-constexpr uint32_t kIdsPerPod = 65536;
 
 // Source: what the kubelet hides from containers with the default procMount.
 const std::vector<std::string>& masked_paths() {
@@ -76,7 +75,7 @@ absl::StatusOr<cri::SecurityProfile> to_apparmor(const core::AppArmorProfile& pr
   return result;
 }
 
-cri::NamespaceOptions namespaces_of(const core::Pod& pod, const std::optional<uint32_t>& userns_base) {
+cri::NamespaceOptions namespaces_of(const core::Pod& pod, const std::optional<uint32_t>& userns_base, uint32_t ids) {
   const auto& spec = pod.spec();
   cri::NamespaceOptions options;
   options.network = spec.hostnetwork() ? cri::NamespaceMode::kNode : cri::NamespaceMode::kPod;
@@ -85,8 +84,8 @@ cri::NamespaceOptions namespaces_of(const core::Pod& pod, const std::optional<ui
                 : spec.shareprocessnamespace() ? cri::NamespaceMode::kPod
                                                : cri::NamespaceMode::kContainer;
   if (userns_base) {
-    options.uid_mappings = {{*userns_base, 0, kIdsPerPod}};
-    options.gid_mappings = {{*userns_base, 0, kIdsPerPod}};
+    options.uid_mappings = {{*userns_base, 0, ids}};
+    options.gid_mappings = {{*userns_base, 0, ids}};
   }
   return options;
 }
@@ -224,7 +223,7 @@ absl::Status set_sandbox_security(const core::Pod& pod, const NodeFacts& node,
                                   const std::optional<uint32_t>& userns_base, cri::SandboxConfig& config) {
   const auto& context = pod.spec().securitycontext();
   config.privileged = is_privileged(pod);
-  config.namespaces = namespaces_of(pod, userns_base);
+  config.namespaces = namespaces_of(pod, userns_base, node.user_namespace_ids);
   // The sandbox itself only holds namespaces: it always has the runtime's profile.
   config.seccomp.type = cri::SecurityProfile::Type::kRuntimeDefault;
   if (context.has_selinuxoptions()) config.selinux = to_selinux(context.selinuxoptions());
@@ -254,7 +253,7 @@ absl::Status set_container_security(const ContainerInputs& in, const NodeFacts& 
   config.no_new_privileges = own.has_allowprivilegeescalation() && !own.allowprivilegeescalation();
   for (const auto& name : own.capabilities().add()) config.add_capabilities.push_back(name);
   for (const auto& name : own.capabilities().drop()) config.drop_capabilities.push_back(name);
-  config.namespaces = namespaces_of(*in.pod, in.userns_base);
+  config.namespaces = namespaces_of(*in.pod, in.userns_base, node.user_namespace_ids);
   if (!in.target.empty()) {
     config.namespaces.pid = cri::NamespaceMode::kTarget;
     config.namespaces.target = in.target;

@@ -10,6 +10,7 @@
 #include "agent/sync/backoff.h"
 #include "agent/sync/start_governor.h"
 #include "agent/sync/strays.h"
+#include "agent/sync/user_namespaces.h"
 #include "agent/table/pod_table.h"
 #include "agent/volumes/pod_volumes.h"
 #include "base/co/offload.h"
@@ -55,6 +56,7 @@ struct Parts {
   const containers::NodeFacts& node;
   StartGovernor& governor;
   Strays& strays;
+  UserNamespaces& user_namespaces;
   BootId boot;
   Options options;
 };

@@ -140,7 +140,22 @@ Co<absl::Status> PlanRunner::prepare(PodContext& pod) {
 
 // ---- sandbox ----
 
+// The range outlives the power too: files in the pod's volumes belong to its IDs.
+Co<absl::Status> PlanRunner::ensure_user_namespace(PodContext& pod) {
+  if (!wants_user_namespace(*pod.pod) || pod.record.userns_base) co_return absl::OkStatus();
+  const auto base = parts_.user_namespaces.take(pod.uid);
+  if (!base.ok()) {
+    parts_.events.record(*pod.pod, "", "Warning", "FailedCreatePodSandBox",
+                         fmt::format("Failed to create pod sandbox: {}", text_of(base.status())));
+    pod.trouble = text_of(base.status());
+    co_return base.status();
+  }
+  pod.record.userns_base = *base;
+  co_return co_await commit(pod, table::Durability::kPowerSafe);
+}
+
 Co<absl::Status> PlanRunner::ensure_sandbox(PodContext& pod, const SandboxPlan& plan) {
+  if (absl::Status mapped = co_await ensure_user_namespace(pod); !mapped.ok()) co_return mapped;
   const std::string cgroup_parent = parts_.cgroups.cri_parent(*pod.pod);
   auto resolved =
       containers::make_sandbox_config(pod.pod, plan.attempt, parts_.node, cgroup_parent, pod.record.userns_base);

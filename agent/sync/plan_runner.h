@@ -35,6 +35,7 @@ class PlanRunner {
 
  private:
   Co<absl::Status> prepare(PodContext& pod);
+  Co<absl::Status> ensure_user_namespace(PodContext& pod);
   Co<absl::Status> ensure_sandbox(PodContext& pod, const SandboxPlan& plan);
   Co<absl::Status> run_sandbox(PodContext& pod, cri::SandboxConfig config, uint32_t attempt);
   Co<absl::Status> start_all(PodContext& pod, const PodPlan& plan, RunOutcome& outcome);

@@ -84,6 +84,7 @@ Co<void> SyncLoop::run() {
 void SyncLoop::adopt(std::vector<pods::PodRecord> records, const std::vector<pleg::PodRuntimePtr>& running) {
   for (auto& record : records) {
     const PodUid uid = record.uid;
+    if (record.userns_base) parts_.user_namespaces.adopt(uid, *record.userns_base);
     log_info(pods::flow_of(record.key, uid).subject, "adopting pod", {{"source", name_of(record.source)}});
     start_worker(uid, std::move(record));
   }
@@ -262,6 +263,7 @@ void SyncLoop::handle(const Ended& ended) {
   if (found == workers_.end()) return;
   const std::string name = found->second->context().record.key.text();
   workers_.erase(found);
+  parts_.user_namespaces.give_back(ended.uid);
   start_next(name);
 }
 

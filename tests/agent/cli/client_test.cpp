@@ -96,7 +96,7 @@ std::string answer(int status, const std::string& body) {
   return fmt::format("HTTP/1.1 {} X\r\nContent-Length: {}\r\n\r\n{}", status, body.size(), body);
 }
 
-int run(std::vector<std::string> args, const CheckFunctions& checks = {}) {
+int run(std::vector<std::string> args, const OfflineFunctions& checks = {}) {
   return cli_main(args, checks);
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("check looks at a file or at all files of a directory") {
   const std::string bad = directory.write("bad.yaml", "kind: Pud");
   directory.write(".hidden", "kind: Pud");
   std::vector<std::string> seen;
-  CheckFunctions checks;
+  OfflineFunctions checks;
   checks.document = [&seen](std::string_view text) -> std::vector<std::string> {
     seen.emplace_back(text);
     if (text == "kind: Pod") return {};
@@ -249,4 +249,23 @@ TEST_CASE("times of --since are read as sums") {
   CHECK(since_seconds("1h30m") == 5400);
   CHECK(since_seconds("2h") == 7200);
   for (const char* wrong : {"", "5", "m", "5x", "-5m", "0s"}) CHECK(!since_seconds(wrong));
+}
+
+TEST_CASE("state asks the table below the root directory, and is called with its own words only") {
+  std::vector<std::string> asked;
+  OfflineFunctions offline;
+  offline.state = [&asked](const StateQuery& query) -> absl::StatusOr<std::string> {
+    asked.push_back(fmt::format("{} {} {}", static_cast<int>(query.kind), query.root_dir, query.pod));
+    if (query.kind == StateQuery::Kind::kCheck) return absl::DataLossError("a page is torn");
+    return "text\n";
+  };
+
+  CHECK(cli_main({"state"}, offline) == 0);
+  CHECK(cli_main({"state", "show", "pod/web", "--root-dir=/x"}, offline) == 0);
+  CHECK(cli_main({"state", "export"}, offline) == 0);
+  CHECK(cli_main({"state", "check"}, offline) == kExitFailed);
+  CHECK(cli_main({"state", "burn"}, offline) == kExitUsage);
+  CHECK(cli_main({"state", "check", "web"}, offline) == kExitUsage);
+  CHECK(asked ==
+        std::vector<std::string>{"0 /var/lib/kubelet ", "0 /x web", "2 /var/lib/kubelet ", "1 /var/lib/kubelet "});
 }
