@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "agent/agent.h"
+#include "base/log/log.h"
 #include "base/status/annotate.h"
 
 namespace podwright {
@@ -92,6 +93,7 @@ void Agent::make_evictor() {
     capacity.pressure = pressure;
     sync_->set_capacity(std::move(capacity));
   };
+  around.pressure_over = [this] { restart_evicted(); };
   around.remove_dead_containers = [this] { return collector_->collect(); };
   around.remove_unused_images = [this](std::function<Co<bool>()> enough) {
     return remove_unused_images(std::move(enough));
@@ -106,6 +108,27 @@ std::vector<pods::PodPtr> Agent::active_pods() const {
     if (view->pod && view->state == "Syncing") active.push_back(view->pod);
   }
   return active;
+}
+
+// A static pod is wanted for as long as its source has it: for it an end by pressure is not the last one.
+void Agent::restart_evicted() {
+  for (const auto& view : board_.snapshot()->pods) {
+    const bool evicted = view->pod && view->state == "Finished" && pods::is_static(*view->pod) && view->status &&
+                         view->status->phase() == "Failed" && eviction::tells_of_pressure(view->status->message());
+    if (!evicted) continue;
+    log_info(pods::flow_of(*view->pod).subject, "the pressure is over, the evicted pod starts again");
+    pods::SourceUpdate update;
+    update.source = view->source;
+    for (const auto op : {pods::PodUpdate::Op::kRemove, pods::PodUpdate::Op::kAdd}) {
+      pods::PodUpdate change;
+      change.op = op;
+      change.source = view->source;
+      change.pod = view->pod;
+      change.origin = view->origin;
+      update.changes.push_back(std::move(change));
+    }
+    sync_->on_source(std::move(update));
+  }
 }
 
 std::vector<std::string> Agent::wanted_images() const {

@@ -45,6 +45,7 @@ Co<std::optional<PodUid>> Evictor::round() {
   const Levels levels = levels_of(*snapshot);
   Verdict verdict = decide(options_.thresholds, levels, memory_, options_.transition, loop_.now());
   set_pressure(verdict.pressure);
+  if (pressure_ == pods::NodePressure{}) around_.pressure_over();
   if (options_.local_storage) {
     if (const auto stopped = stop_over_local(candidates(*snapshot), snapshot->node)) co_return stopped;
   }

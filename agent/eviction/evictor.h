@@ -52,6 +52,8 @@ struct Surroundings {
   std::function<bool(const PodUid&)> is_gone;
   // Called at each change.
   std::function<void(pods::NodePressure)> set_pressure;
+  // Called in each round without pressure: static pods that were stopped for it may run again.
+  std::function<void()> pressure_over;
   // Ways to free disk without stopping a pod.
   std::function<Co<absl::Status>()> remove_dead_containers;
   std::function<Co<absl::Status>(std::function<Co<bool>()> enough)> remove_unused_images;

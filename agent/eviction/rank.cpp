@@ -7,6 +7,10 @@
 namespace podwright::eviction {
 namespace {
 
+constexpr std::string_view kLowOnResource = "The node was low on resource: ";
+// What agent/admission says of a pod that it did not let in.
+constexpr std::string_view kNotLetIn = "Pod was rejected: The node had condition: ";
+
 // What decides a pod's place.
 struct Key {
   bool known = false;
@@ -113,7 +117,7 @@ std::string eviction_message(const Candidate& victim, const Threshold& threshold
   const Signal signal = threshold.signal;
   const std::string resource(resource_of(signal));
   std::string text =
-      fmt::format("The node was low on resource: {}. Threshold quantity: {}, available: {}. ", resource,
+      fmt::format("{}{}. Threshold quantity: {}, available: {}. ", kLowOnResource, resource,
                   amount_text(signal, threshold.amount.of(level.capacity)), amount_text(signal, level.available));
   if (!victim.usage) return text;
   for (const usage::ContainerUsage& container : victim.usage->containers) {
@@ -126,6 +130,10 @@ std::string eviction_message(const Candidate& victim, const Threshold& threshold
                         container.name.value, amount_text(signal, *used), amount_text(signal, request), resource);
   }
   return text;
+}
+
+bool tells_of_pressure(std::string_view status_message) {
+  return status_message.starts_with(kLowOnResource) || status_message.starts_with(kNotLetIn);
 }
 
 }  // namespace podwright::eviction

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/eviction/decide.h"
@@ -29,5 +30,9 @@ std::vector<Candidate> rank(std::vector<Candidate> candidates, Signal signal, co
 
 // "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container c was using ... "
 std::string eviction_message(const Candidate& victim, const Threshold& threshold, const Level& level);
+
+// Whether a status' message says that the pod was stopped, or was not let in, for the node's pressure: then the pod
+// itself did nothing wrong. The message is all of an eviction that outlives a restart.
+bool tells_of_pressure(std::string_view status_message);
 
 }  // namespace podwright::eviction

@@ -93,5 +93,26 @@ class Eviction(NodeTest):
         self.end_all_pods()
 
 
+class Pressure(NodeTest):
+    def test_a_static_pod_that_was_evicted_for_pressure_starts_again_when_it_is_over(self):
+        node = self.node
+        # Always met, and there is nothing else to free in the end.
+        node.write_config(podwright={"evictStaticPods": True}, imageMinimumGCAge="0s",
+                          evictionHard={"imagefs.available": "99%"}, evictionPressureTransitionPeriod="1s")
+        node.write_manifest("web", pod("web"))
+        node.start_agent()
+        seen = node.wait_phase("web", "Failed")
+        self.assertEqual(seen["status"]["reason"], "Evicted")
+        self.assertIn("The node was low on resource: ephemeral-storage. Threshold quantity: ", seen["status"]["message"])
+        node.stop_agent()
+        node.write_config(**CALM)
+        node.start_agent()
+
+        node.wait_ready("web")
+        node.remove_manifest("web")
+        node.wait_gone("web")
+        self.end_all_pods()
+
+
 if __name__ == "__main__":
     main()

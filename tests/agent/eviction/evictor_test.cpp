@@ -19,6 +19,7 @@ struct EvictionNode {
   std::map<std::string, Candidate> pods;
   std::vector<std::pair<std::string, pods::StopWish>> stops;
   std::vector<std::string> reclaims;
+  int rounds_without_pressure = 0;
   pods::NodePressure pressure;
   int64_t memory = 1000 * kMi, disk = 10 * kGi, image_bytes = 0;
   // How long a stopped pod takes to go; it frees its memory then.
@@ -88,6 +89,7 @@ struct EvictionNode {
     };
     around.stop = [this](const PodUid& uid, podwright::pods::StopWish wish) { return stop(uid, std::move(wish)); };
     around.is_gone = [this](const PodUid& uid) { return !pods.contains(uid.value); };
+    around.pressure_over = [this] { ++rounds_without_pressure; };
     around.set_pressure = [this](podwright::pods::NodePressure now) { pressure = now; };
     around.remove_dead_containers = [this] { return remove_containers(); };
     around.remove_unused_images = [this](std::function<Co<bool>()> enough) { return remove_images(std::move(enough)); };
@@ -162,8 +164,10 @@ TEST_CASE("disk pressure frees images before pods, and no more than it must") {
   CHECK(node.reclaims == std::vector<std::string>{"containers", "images"});
   CHECK(node.image_bytes == 1 * kGi);
   CHECK(node.pressure.disk);
+  CHECK(node.rounds_without_pressure == 0);
   node.loop.run_for(300s);
   CHECK_FALSE(node.pressure.disk);
+  CHECK(node.rounds_without_pressure > 0);
 }
 
 TEST_CASE("a pod is stopped where freeing what nothing uses was not enough") {

@@ -73,6 +73,15 @@ TEST_CASE("the message names the threshold, what is left, and containers above t
         "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. ");
 }
 
+TEST_CASE("only what was said of the node's pressure is told from what a pod did itself") {
+  const Candidate victim = a_candidate("web", "{}", 0, {.memory = 300 * kMi});
+  const Threshold threshold{Signal::kMemory, bytes(100 * kMi), {}, {}};
+
+  CHECK(tells_of_pressure(eviction_message(victim, threshold, {50 * kMi, 1000 * kMi, {}})));
+  CHECK(tells_of_pressure("Pod was rejected: The node had condition: [MemoryPressure]. "));
+  CHECK_FALSE(tells_of_pressure("Usage of EmptyDir volume \"data\" exceeds the limit \"16Mi\". "));
+}
+
 TEST_CASE("a pod over a limit of local storage is told with the limit") {
   const auto message = [](const Candidate& candidate, bool image_fs) {
     const auto over = over_local_storage(candidate, node_with(image_fs));
