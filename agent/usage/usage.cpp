@@ -1,6 +1,7 @@
 #include "agent/usage/usage.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "agent/usage/targets.h"
 #include "base/limits.h"
@@ -16,6 +17,8 @@ constexpr Duration kShortestRate = 500ms;
 // A walk takes one part of this many of one core, however many run.
 constexpr int kWalkPace = 50;
 constexpr Duration kLongestPause = 10s;
+// More than there are threads for offloaded work, so that one that hangs does not hold up the rest.
+constexpr std::size_t kPiecesAtOnce = 4;
 
 void name_devices(CgroupUsage& cgroup, const DeviceNames& names) {
   for (DeviceIo& device : cgroup.io) {
@@ -31,15 +34,45 @@ Instant next_tick(Instant now, Duration period) {
   return Instant((passed / period + 1) * period);
 }
 
-// One reading: what has come back of it.
-struct Usage::Gather {
-  explicit Gather(Loop& loop) : bell(loop) {}
+// One reading: pieces that wait for their turn, and what has come back. Outlives the reading for as long as a piece
+// hangs.
+struct Usage::Gather : std::enable_shared_from_this<Usage::Gather> {
+  struct Piece {
+    PodUid uid;  // empty: the node
+    Loop::Work work, done;
+  };
 
-  void count() {
-    if (--left == 0) bell.ring();
+  Gather(Loop& loop, Offload& elsewhere, std::shared_ptr<std::set<PodUid>> hanging)
+      : offload(elsewhere), out(std::move(hanging)), bell(loop) {}
+
+  // Starts as many as may be at work at once, so that offloaded work of others comes in between.
+  void launch() {
+    while (in_flight < kPiecesAtOnce && !waiting.empty()) {
+      Piece piece = std::move(waiting.front());
+      waiting.pop_front();
+      if (!out->insert(piece.uid).second) {
+        ++skipped;
+        continue;
+      }
+      ++in_flight;
+      offload.run(std::move(piece.work),
+                  [self = shared_from_this(), uid = std::move(piece.uid), done = std::move(piece.done)]() mutable {
+                    self->out->erase(uid);
+                    done();
+                    --self->in_flight;
+                    ++self->finished;
+                    self->launch();
+                    if (self->is_over()) self->bell.ring();
+                  });
+    }
   }
+  bool is_over() const { return in_flight == 0 && waiting.empty(); }
 
-  std::size_t left = 0;
+  Offload& offload;
+  std::shared_ptr<std::set<PodUid>> out;
+  std::deque<Piece> waiting;
+  // At work; come back; left out since an earlier piece of theirs hangs.
+  std::size_t in_flight = 0, finished = 0, skipped = 0;
   std::vector<std::shared_ptr<PodUsage>> pods;
   std::optional<NodeUsage> node;
   DeviceNames devices;
@@ -97,55 +130,51 @@ Co<SnapshotPtr> Usage::reach(Depth depth, Duration max_age) {
 }
 
 Co<void> Usage::read(Depth depth) {
-  const Instant deadline = after(loop_.now(), options_.patience);
-  Step step(steps_, kFlow, StepKind::kStats, depth == Depth::kFull ? "read all" : "read cpu and memory", deadline);
-  const auto gather = std::make_shared<Gather>(loop_);
-  std::vector<PodTarget> targets = pods_();
-  const std::size_t wanted = targets.size();
-  start_readings(gather, std::move(targets), depth);
-  while (gather->left > 0) {
-    if (co_await gather->bell.wait_until(deadline) != Wait::kRung) break;
+  Step step(steps_, kFlow, StepKind::kStats, depth == Depth::kFull ? "read all" : "read cpu and memory");
+  const auto gather = std::make_shared<Gather>(loop_, offload_, out_);
+  add_pieces(*gather, pods_(), depth);
+  gather->launch();
+  // Many pods may take long; what is given up is a piece that holds up all others.
+  while (!gather->is_over()) {
+    const std::size_t before = gather->finished;
+    const Wait wait = co_await gather->bell.wait_until(after(loop_.now(), options_.patience));
+    if (wait == Wait::kCancelled || (wait == Wait::kLate && gather->finished == before)) break;
   }
-  const std::size_t missing = std::min(gather->left, wanted);
+  const std::size_t missing = gather->in_flight + gather->waiting.size() + gather->skipped;
+  gather->waiting.clear();
   publish(*gather, depth, missing);
   step.end(missing == 0 ? absl::OkStatus() : absl::DeadlineExceededError("some pods did not answer in time"));
   reading_.reset();
   read_.notify();
 }
 
-void Usage::start_readings(const std::shared_ptr<Gather>& gather, std::vector<PodTarget> targets, Depth depth) {
-  const auto out = out_;
+void Usage::add_pieces(Gather& gather, std::vector<PodTarget> targets, Depth depth) {
   Tree& tree = tree_;
   const Clock& clock = loop_.clock();
-  gather->pods.resize(targets.size());
-  const PodUid node;
-  gather->left = targets.size() + 1;
-  if (out->insert(node).second) {
-    auto result = std::make_shared<std::pair<NodeUsage, DeviceNames>>();
-    auto work = [result, &tree, &clock, hierarchy = hierarchy_, target = node_, places = places_, depth] {
-      result->first = read_node({tree, *hierarchy, clock}, target, places, depth);
-      if (depth == Depth::kFull) result->second = device_names(tree);
-    };
-    offload_.run(std::move(work), [gather, out, result, node] {
-      out->erase(node);
-      gather->node = std::move(result->first);
-      gather->devices = std::move(result->second);
-      gather->count();
-    });
-  }
+  gather.pods.resize(targets.size());
+  auto node = std::make_shared<std::pair<NodeUsage, DeviceNames>>();
+  gather.waiting.push_back({.uid = PodUid(),
+                            .work =
+                                [node, &tree, &clock, hierarchy = hierarchy_, target = node_, places = places_, depth] {
+                                  node->first = read_node({tree, *hierarchy, clock}, target, places, depth);
+                                  if (depth == Depth::kFull) node->second = device_names(tree);
+                                },
+                            .done =
+                                [&gather, node] {
+                                  gather.node = std::move(node->first);
+                                  gather.devices = std::move(node->second);
+                                }});
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    const PodUid uid = targets[i].uid;
-    if (!out->insert(uid).second) continue;
+    PodUid uid = targets[i].uid;
     auto result = std::make_shared<std::shared_ptr<PodUsage>>();
-    auto work = [result, &tree, &clock, hierarchy = hierarchy_, target = std::move(targets[i]), depth] {
-      auto read = read_pod({tree, *hierarchy, clock}, target, depth);
-      if (read) *result = std::make_shared<PodUsage>(*std::move(read));
-    };
-    offload_.run(std::move(work), [gather, out, result, uid, i] {
-      out->erase(uid);
-      gather->pods[i] = std::move(*result);
-      gather->count();
-    });
+    gather.waiting.push_back(
+        {.uid = std::move(uid),
+         .work =
+             [result, &tree, &clock, hierarchy = hierarchy_, target = std::move(targets[i]), depth] {
+               auto read = read_pod({tree, *hierarchy, clock}, target, depth);
+               if (read) *result = std::make_shared<PodUsage>(*std::move(read));
+             },
+         .done = [&gather, result, i] { gather.pods[i] = std::move(*result); }});
   }
 }
 

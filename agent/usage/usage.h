@@ -29,7 +29,7 @@ namespace podwright::usage {
 struct Options {
   // Between two ticks. Source: the kubelet's eviction loop and cAdvisor's housekeeping.
   Duration period = std::chrono::seconds(10);
-  // How long a pod's numbers are waited for before it is left out.
+  // How long nothing may come back before the pods that are still out are left out.
   Duration patience = std::chrono::seconds(2);
   // Between two walks of what has no bound; what has one is walked on each tick.
   Duration disk_period = std::chrono::seconds(60);
@@ -81,7 +81,7 @@ class Usage {
   bool is_fresh(const SnapshotPtr& snapshot, Depth depth, Instant oldest) const;
   Co<SnapshotPtr> reach(Depth depth, Duration max_age);
   Co<void> read(Depth depth);
-  void start_readings(const std::shared_ptr<Gather>& gather, std::vector<PodTarget> targets, Depth depth);
+  void add_pieces(Gather& gather, std::vector<PodTarget> targets, Depth depth);
   void publish(Gather& gather, Depth depth, std::size_t missing);
   void set_rate(CgroupUsage& cgroup, std::map<std::string, Rate>& rates) const;
   void add_disk(PodUsage& pod) const;

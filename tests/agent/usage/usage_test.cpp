@@ -150,9 +150,11 @@ TEST_CASE("a pod whose read hangs is left out alone until it comes back") {
   CHECK(first->pods[0]->uid == PodUid("u2"));
   CHECK(first->missing == 1);
 
-  // It is not asked again meanwhile, so nothing more hangs.
+  // It is not asked again meanwhile, so nothing more hangs, and it is not waited for.
   world.loop.run_for(10s);
+  const Instant begin = world.loop.now();
   CHECK(world.take(Depth::kResources)->pods.size() == 1);
+  CHECK(world.loop.now() - begin < 1s);
 
   world.offload.release();
   world.offload.held_work = nullptr;
