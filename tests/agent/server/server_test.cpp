@@ -369,6 +369,35 @@ TEST_CASE("metrics and configuration are served") {
   CHECK(node.get("/stats/summary").status == 404);
 }
 
+TEST_CASE("statistics are served to scrapers, the light summary only where it is asked for once and as true") {
+  struct Told {
+    static Co<absl::StatusOr<std::string>> text(std::string text) { co_return text; }
+  };
+  Node node;
+  node.sources.summary = [](bool light) { return Told::text(light ? "{\"light\":1}" : "{\"light\":0}"); };
+  node.sources.resource_metrics = [] { return Told::text("node_cpu_usage_seconds_total 1\n"); };
+  node.sources.container_metrics = [] { return Told::text("machine_cpu_cores 2\n"); };
+  node.start();
+
+  CHECK(json_of(node.get("/stats/summary"))["light"] == 0);
+  CHECK(json_of(node.get("/stats/summary?only_cpu_and_memory=true"))["light"] == 1);
+  CHECK(json_of(node.get("/stats/summary?only_cpu_and_memory=1"))["light"] == 0);
+  CHECK(json_of(node.get("/stats/summary?only_cpu_and_memory=true&only_cpu_and_memory=true"))["light"] == 0);
+  const auto resource = node.get("/metrics/resource");
+  CHECK(resource.body == "node_cpu_usage_seconds_total 1\n");
+  CHECK(resource.head.find("text/plain; version=0.0.4") != std::string::npos);
+  CHECK(node.get("/metrics/cadvisor").body == "machine_cpu_cores 2\n");
+}
+
+TEST_CASE("statistics are not there without a source") {
+  Node node;
+  node.start();
+
+  for (const char* path : {"/stats/summary", "/metrics/resource", "/metrics/cadvisor"}) {
+    CHECK(node.get(path).status == 404);
+  }
+}
+
 TEST_CASE("a log is read from its end and refused with the container's state") {
   Node node;
   node.start();
