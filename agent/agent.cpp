@@ -46,7 +46,8 @@ cgroups::Options cgroup_options(const config::Config& config, const Machine& mac
   cgroups::Options options;
   options.per_qos = config.cgroups.per_qos;
   options.cgroup_root = config.cgroups.root.empty() ? "/" : config.cgroups.root;
-  options.driver = machine.systemd != nullptr ? cgroups::DriverKind::kSystemd : cgroups::DriverKind::kCgroupfs;
+  const bool systemd = machine.systemd != nullptr && config.cgroups.systemd_driver;
+  options.driver = systemd ? cgroups::DriverKind::kSystemd : cgroups::DriverKind::kCgroupfs;
   options.pod_limits.cfs_quota = config.cgroups.cpu_cfs_quota;
   options.pod_limits.cfs_period = to<std::chrono::microseconds>(config.cgroups.cpu_cfs_quota_period);
   options.pod_limits.pids_limit = config.cgroups.pod_pids_limit;
@@ -127,6 +128,13 @@ admission::NodeCapacity node_capacity(const config::Config& config, const Machin
                        amount(config.cgroups.kube_reserved, "cpu", true);
   capacity.memory_bytes = machine.memory_bytes - amount(config.cgroups.system_reserved, "memory", false) -
                           amount(config.cgroups.kube_reserved, "memory", false);
+  // What eviction keeps free is given to no pod. Source: container manager, GetNodeAllocatableReservation.
+  if (const auto kept = config.eviction.hard.find("memory.available"); kept != config.eviction.hard.end()) {
+    capacity.memory_bytes -=
+        kept->second.percent
+            ? static_cast<int64_t>(static_cast<double>(machine.memory_bytes) * *kept->second.percent / 100)
+            : kept->second.value;
+  }
   capacity.pods = config.node.max_pods;
   if (config.node.pods_per_core > 0) {
     capacity.pods = std::min<int64_t>(capacity.pods, static_cast<int64_t>(machine.cores) * config.node.pods_per_core);
@@ -353,11 +361,8 @@ Co<void> Agent::run() {
   events_.record_node(events::kNormal, "Starting", "Starting kubelet.");
   co_await connect_runtime();
   if (co_await is_stopping()) co_return;
-  const absl::Status roots = co_await cgroups_.start();
-  if (!roots.ok()) {
-    log_error(kWho, "could not make the cgroups of pods; pods cannot start until this is mended",
-              {{"error", text_of(roots)}});
-  }
+  co_await settle_cgroups();
+  if (co_await is_stopping()) co_return;
   co_await adopt();
   if (co_await is_stopping()) co_return;
   scope_.spawn("pleg", pleg_->run());

@@ -90,6 +90,8 @@ class Agent {
 
  private:
   Co<void> connect_runtime();
+  Co<void> settle_cgroups();
+  Co<void> bound_reserved();
   Co<void> adopt();
   Co<void> follow_objects();
   void start_sources();

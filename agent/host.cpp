@@ -169,7 +169,29 @@ absl::Status prepare_host(const config::Config& config, Machine& machine, Tree& 
                 {{"wanted", config.process.oom_score_adj}});
   }
   share_root(config, tree);
+  take_places(config.cgroups, machine.hierarchy, tree);
   return absl::OkStatus();
+}
+
+void take_places(const config::CgroupSettings& settings, const cgroups::Hierarchy& hierarchy, Tree& tree) {
+  const auto move = [&](const std::string& cgroup, pid_t pid, const char* field) {
+    const absl::Status moved = hierarchy.join(tree, cgroup, pid);
+    if (moved.ok()) return true;
+    log_warning(kWho, "could not move a process to the cgroup it was given",
+                {{"field", field}, {"pid", pid}, {"error", text_of(moved)}});
+    return false;
+  };
+  if (!settings.kubelet_cgroups.empty() && move(settings.kubelet_cgroups, getpid(), "kubeletCgroups")) {
+    log_info(kWho, "moved to the agent's own cgroup", {{"cgroup", settings.kubelet_cgroups}});
+  }
+  if (settings.system_cgroups.empty()) return;
+  std::size_t moved = 0;
+  for (const pid_t pid : hierarchy.processes_in_root(tree)) {
+    // A kernel thread has no program. Source: proc(5), /proc/pid/exe.
+    if (pid == 1 || pid == getpid() || !tree.read_symlink(fmt::format("/proc/{}/exe", pid)).ok()) continue;
+    if (move(settings.system_cgroups, pid, "systemCgroups")) ++moved;
+  }
+  log_info(kWho, "moved what ran in the root cgroup", {{"cgroup", settings.system_cgroups}, {"processes", moved}});
 }
 
 }  // namespace podwright

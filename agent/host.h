@@ -24,4 +24,8 @@ absl::StatusOr<Machine> look_at_machine(Tree& tree);
 // shared root mount: set where it is allowed, warned about where not.
 absl::Status prepare_host(const config::Config& config, Machine& machine, Tree& tree);
 
+// kubeletCgroups and systemCgroups: the agent, and the processes in the root cgroup that are no kernel threads and not
+// process 1, move where the configuration says. Nothing else is ever moved.
+void take_places(const config::CgroupSettings& settings, const cgroups::Hierarchy& hierarchy, Tree& tree);
+
 }  // namespace podwright

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "agent/cgroups/systemd_driver.h"
 #include "agent/local_server.h"
 #include "agent/table/instance_lock.h"
 #include "agent/table/schema.h"
@@ -19,6 +20,7 @@
 #include "base/rpc/poller.h"
 #include "base/status/annotate.h"
 #include "base/systemd/notify.h"
+#include "base/systemd/sd_bus_units.h"
 #include "cri/grpc/grpc_events.h"
 #include "cri/grpc/grpc_runtime.h"
 
@@ -55,6 +57,7 @@ class Running {
           std::unique_ptr<table::SqliteTable> table)
       : config_(config),
         loop_(loop),
+        tree_(tree),
         table_(std::move(table)),
         offload_(loop, kOffloadThreads),
         processes_(loop, std::move(launcher)),
@@ -66,9 +69,11 @@ class Running {
         runtime_(loop, runtime_channel_),
         images_(loop, image_channel_),
         events_(loop, runtime_channel_),
+        units_(loop),
+        systemd_(loop, offload_, tree, machine.hierarchy, units_),
         agent_(Ports{loop, offload_, tree, processes_, signals_, net_, runtime_, images_, events_, *table_,
                      http_fetch(loop, net_), &ends_},
-               config, std::move(machine)),
+               config, with_systemd(std::move(machine))),
         server_(loop, offload_, tree, net_, config, runtime_, agent_),
         scope_(loop),
         stop_scope_(loop),
@@ -92,6 +97,13 @@ class Running {
   }
 
  private:
+  // Slices are made where the unified hierarchy is systemd's. Source: sd_booted(3).
+  Machine with_systemd(Machine machine) {
+    const bool unified = machine.hierarchy.version() == cgroups::Version::kV2;
+    if (unified && tree_.info("/run/systemd/system").ok()) machine.systemd = &systemd_;
+    return machine;
+  }
+
   void ready() {
     if (std::exchange(ready_told_, true)) return;
     notify_systemd("READY=1");
@@ -130,6 +142,7 @@ class Running {
 
   const config::Config& config_;
   RealLoop& loop_;
+  Tree& tree_;
   std::unique_ptr<table::SqliteTable> table_;
   ThreadOffload offload_;
   LauncherProcesses processes_;
@@ -141,6 +154,8 @@ class Running {
   cri::GrpcRuntime runtime_;
   cri::GrpcImages images_;
   cri::GrpcEvents events_;
+  SdBusUnits units_;
+  cgroups::SystemdDriver systemd_;
   Agent agent_;
   LocalServer server_;
   bool ready_told_ = false;
@@ -160,6 +175,14 @@ absl::StatusOr<std::unique_ptr<table::SqliteTable>> open_table(const config::Con
   return table::SqliteTable::open(loop, writer, files);
 }
 
+// --lock-file: null where there is none.
+absl::StatusOr<std::unique_ptr<table::InstanceLock>> wait_for_start(const config::ProcessSettings& settings) {
+  if (settings.lock_file.empty()) return nullptr;
+  return table::InstanceLock::wait(settings.lock_file, [&settings](const std::string& pid) {
+    log_info(kWho, "waiting for the lock file", {{"path", settings.lock_file}, {"held_by_pid", pid}});
+  });
+}
+
 }  // namespace
 
 int run_agent(config::Loaded loaded, RealLoop& loop, RealTree& tree, Launcher launcher) {
@@ -169,8 +192,9 @@ int run_agent(config::Loaded loaded, RealLoop& loop, RealTree& tree, Launcher la
   for (const auto& warning : loaded.warnings) log_warning(kWho, warning);
 
   int exit_code = kExitFailed;
+  const auto start_lock = wait_for_start(config.process);
   auto machine = look_at_machine(tree);
-  absl::Status status = machine.status();
+  absl::Status status = start_lock.ok() ? machine.status() : start_lock.status();
   if (status.ok()) status = prepare_host(config, *machine, tree);
   absl::StatusOr<std::unique_ptr<table::InstanceLock>> lock = absl::UnknownError("not tried");
   if (status.ok()) {

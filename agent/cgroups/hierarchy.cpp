@@ -226,6 +226,20 @@ absl::Status Hierarchy::set(Tree& tree, const std::string& path, const Limits& l
   return absl::OkStatus();
 }
 
+absl::Status Hierarchy::join(Tree& tree, const std::string& path, pid_t pid) const {
+  if (const absl::Status made = make(tree, path); !made.ok()) return made;
+  std::set<std::string> mounts;
+  for (const auto& [controller, mount] : mounts_) {
+    if (version_ == Version::kV2 || contains(kUsedV1, controller)) mounts.insert(mount);
+  }
+  for (const std::string& mount : mounts) {
+    const absl::Status moved =
+        tree.write(join_path(join_path(mount, path), "cgroup.procs"), fmt::format("{}", pid), 0644);
+    if (!moved.ok()) return annotate(moved, "move process {} to cgroup {}", pid, path);
+  }
+  return absl::OkStatus();
+}
+
 // --- looking -----------------------------------------------------------------------------------------------------
 
 bool Hierarchy::exists(Tree& tree, const std::string& path) const {
@@ -269,6 +283,11 @@ std::set<pid_t> Hierarchy::processes(Tree& tree, const std::string& path) const 
     }
   }
   return pids;
+}
+
+std::set<pid_t> Hierarchy::processes_in_root(Tree& tree) const {
+  const auto mount = mounts_.find(version_ == Version::kV2 ? "" : "cpu");
+  return mount == mounts_.end() ? std::set<pid_t>() : pids_in(tree, mount->second);
 }
 
 std::vector<std::string> Hierarchy::huge_page_sizes(Tree& tree) const {

@@ -34,12 +34,16 @@ class Hierarchy {
   absl::Status make(Tree& tree, const std::string& path) const;
   // Writes what is set; a controller that the machine lacks is left out.
   absl::Status set(Tree& tree, const std::string& path, const Limits& limits) const;
+  // Moves a process there, in every hierarchy that bounds something; the cgroup is made where it is not there.
+  absl::Status join(Tree& tree, const std::string& path, pid_t pid) const;
   // True where any hierarchy has it.
   bool exists(Tree& tree, const std::string& path) const;
   // Names of the cgroups directly below, of all hierarchies.
   std::set<std::string> children(Tree& tree, const std::string& path) const;
   // Processes in the cgroup and below it.
   std::set<pid_t> processes(Tree& tree, const std::string& path) const;
+  // Processes in the root itself, not below it.
+  std::set<pid_t> processes_in_root(Tree& tree) const;
   // Kills them all once: cgroup.kill, or by descriptors that are checked to belong to the cgroup still.
   absl::Status kill(Tree& tree, Signals& signals, const std::string& path) const;
   // Removes the cgroup and all below it, bottom-up, in every hierarchy. FailedPrecondition while a process is in one.

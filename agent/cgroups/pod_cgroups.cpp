@@ -35,10 +35,22 @@ PodCgroups::PodCgroups(Loop& loop, Offload& offload, Tree& tree, Signals& signal
       options_(std::move(options)),
       root_(parse_root(options_.cgroup_root, options_.driver)),
       cgroupfs_(loop, offload, tree, hierarchy_),
-      driver_(systemd != nullptr ? *systemd : cgroupfs_) {
+      systemd_(systemd),
+      driver_(options_.driver == DriverKind::kSystemd && systemd != nullptr ? systemd : &cgroupfs_) {
   if (options_.pod_limits.huge_page_sizes.empty()) {
     options_.pod_limits.huge_page_sizes = hierarchy_.huge_page_sizes(tree_);
   }
+}
+
+absl::Status PodCgroups::use(DriverKind driver) {
+  if (driver == DriverKind::kSystemd && systemd_ == nullptr) {
+    return absl::FailedPreconditionError(
+        "the cgroup driver systemd needs cgroup v2 and systemd as process 1, and this machine lacks one");
+  }
+  options_.driver = driver;
+  driver_ = driver == DriverKind::kSystemd ? systemd_ : &cgroupfs_;
+  root_ = parse_root(options_.cgroup_root, driver);
+  return absl::OkStatus();
 }
 
 Co<absl::Status> PodCgroups::start() {
@@ -46,15 +58,15 @@ Co<absl::Status> PodCgroups::start() {
   // A new cgroup has no bound, and an existing one keeps what it has.
   const Limits none;
   const Name kubepods = kubepods_name(root_);
-  const absl::Status top = co_await driver_.make(kubepods, none, call_deadline());
+  const absl::Status top = co_await driver_->make(kubepods, none, call_deadline());
   if (!top.ok()) co_return annotate(top, "make the cgroup of all pods");
   Limits least;
   least.cpu_shares = milli_cpu_to_shares(0);
   const Name besteffort = qos_name(root_, api::Qos::kBestEffort);
-  const absl::Status lowest = co_await driver_.make(besteffort, least, call_deadline());
+  const absl::Status lowest = co_await driver_->make(besteffort, least, call_deadline());
   if (!lowest.ok()) co_return annotate(lowest, "make the cgroup of best-effort pods");
   const Name burstable = qos_name(root_, api::Qos::kBurstable);
-  const absl::Status middle = co_await driver_.make(burstable, none, call_deadline());
+  const absl::Status middle = co_await driver_->make(burstable, none, call_deadline());
   if (!middle.ok()) co_return annotate(middle, "make the cgroup of burstable pods");
   co_return absl::OkStatus();
 }
@@ -63,7 +75,7 @@ Co<absl::Status> PodCgroups::enforce(NodeAllocatable allocatable) {
   if (!options_.per_qos) co_return absl::OkStatus();
   const Limits limits = limits_of(allocatable);
   const Name kubepods = kubepods_name(root_);
-  const absl::Status set = co_await driver_.make(kubepods, limits, call_deadline());
+  const absl::Status set = co_await driver_->make(kubepods, limits, call_deadline());
   if (!set.ok()) co_return annotate(set, "bound all pods by the node's allocatable");
   co_return absl::OkStatus();
 }
@@ -75,7 +87,7 @@ Co<absl::Status> PodCgroups::enforce_existing(std::string cgroup, NodeAllocatabl
     co_return absl::NotFoundError(fmt::format("bound cgroup {}: it does not exist", cgroup));
   }
   const Limits limits = limits_of(reserved);
-  const absl::Status set = co_await driver_.make(name, limits, call_deadline());
+  const absl::Status set = co_await driver_->make(name, limits, call_deadline());
   co_return set.ok() ? set : annotate(set, "bound cgroup {}", cgroup);
 }
 
@@ -96,7 +108,7 @@ Co<absl::Status> PodCgroups::update_burstable() {
   Limits limits;
   limits.cpu_shares = shares;
   const Name name = qos_name(root_, api::Qos::kBurstable);
-  const absl::Status set = co_await driver_.make(name, limits, call_deadline());
+  const absl::Status set = co_await driver_->make(name, limits, call_deadline());
   if (set.ok()) burstable_shares_ = shares;
   co_return set;
 }
@@ -113,7 +125,7 @@ Co<absl::Status> PodCgroups::ensure(std::shared_ptr<const core::Pod> pod) {
   const auto known = set_.find(uid);
   if (known != set_.end() && known->second == limits && found_in(uid) == qos) co_return absl::OkStatus();
   const Name name = pod_name(root_, qos, uid);
-  const absl::Status made = co_await driver_.make(name, limits, call_deadline());
+  const absl::Status made = co_await driver_->make(name, limits, call_deadline());
   if (!made.ok()) {
     set_.erase(uid);
     co_return made;
@@ -143,7 +155,7 @@ Co<absl::Status> PodCgroups::remove_one(PodUid uid, api::Qos qos, Instant deadli
   const Name name = pod_name(root_, qos, uid);
   const std::string path = path_of(qos, uid);
   for (Duration pause = kFirstPause;; pause = std::min<Duration>(pause * 2, kLongestPause)) {
-    const absl::Status removed = co_await driver_.remove(name, call_deadline());
+    const absl::Status removed = co_await driver_->remove(name, call_deadline());
     if (removed.ok()) co_return removed;
     if (!absl::IsFailedPrecondition(removed)) co_return removed;
     const absl::Status killed =

@@ -55,9 +55,13 @@ struct Leftover {
 
 class PodCgroups {
  public:
-  // For systemd, `systemd` is its driver (agent/cgroups/systemd_driver.h) and outlives this; null for cgroupfs.
+  // `systemd` is its driver (agent/cgroups/systemd_driver.h) and outlives this; null where there is none on this
+  // machine, and then options.driver is kCgroupfs.
   PodCgroups(Loop& loop, Offload& offload, Tree& tree, Signals& signals, Hierarchy hierarchy, Options options,
              Driver* systemd = nullptr);
+
+  // Changes the driver; before start(). FailedPrecondition where this machine has no such driver.
+  absl::Status use(DriverKind driver);
 
   // Makes or adopts kubepods and the QoS classes. Calling it twice is safe.
   Co<absl::Status> start();
@@ -106,7 +110,8 @@ class PodCgroups {
   Options options_;
   Name root_;
   CgroupfsDriver cgroupfs_;
-  Driver& driver_;
+  Driver* systemd_;
+  Driver* driver_;
   // What was written, so that it is written again only where it has changed.
   std::map<PodUid, Limits> set_;
   // Requested CPU of burstable pods, in thousandths.

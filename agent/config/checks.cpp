@@ -214,10 +214,6 @@ std::vector<std::string> without_effect(const Json& said, const Config& config) 
   say(!config.serving.debug_listen.empty(), "debugListen", "there is no debug page");
   say(config.serving.contention_profiling, "enableContentionProfiling", "it is a feature of Go's runtime");
   say(config.serving.system_log_query, "enableSystemLogQuery", "/logs/ is not served");
-  say(!config.cgroups.kubelet_cgroups.empty(), "kubeletCgroups", "the agent stays where it was started");
-  say(!config.cgroups.system_cgroups.empty(), "systemCgroups", "no process is moved");
-  say(!config.cgroups.system_reserved_cgroup.empty(), "systemReservedCgroup", "reservations are not enforced there");
-  say(!config.cgroups.kube_reserved_cgroup.empty(), "kubeReservedCgroup", "reservations are not enforced there");
   say(!config.cgroups.reserved_system_cpus.empty(), "reservedSystemCPUs", "no CPU is kept free");
   say(!config.cgroups.qos_reserved.empty(), "qosReserved", "no memory is kept for higher classes");
   say(config.cgroups.cpu_manager_policy != "none", "cpuManagerPolicy", "all containers share all CPUs");
@@ -226,10 +222,7 @@ std::vector<std::string> without_effect(const Json& said, const Config& config) 
   say(config.cgroups.memory_reservation_policy != "None", "memoryReservationPolicy", "memory.min is not written");
   say(config.cgroups.swap_behavior == "LimitedSwap", "memorySwap.swapBehavior", "containers get no swap");
   say(config.process.protect_kernel_defaults, "protectKernelDefaults", "kernel settings are left as they are");
-  say(!config.process.lock_file.empty(), "--lock-file", "only the lock below --root-dir is taken");
-  say(said.contains("evictionHard") || said.contains("evictionSoft"), "evictionHard and evictionSoft",
-      "no pod is evicted");
-  say(config.images.maximum_gc_age > Duration(0), "imageMaximumGCAge", "images are not removed by age");
+  say(config.process.exit_on_lock_contention, "--exit-on-lock-contention", "the agent goes on when the file is opened");
   say(!config.images.credential_provider_config.empty(), "--image-credential-provider-config",
       "images are pulled without it");
   say(config.shutdown.grace > Duration(0) || !config.shutdown.by_priority.empty(), "shutdownGracePeriod",

@@ -95,6 +95,10 @@ Usage::Usage(Loop& loop, Offload& offload, Tree& tree, cri::Runtime& runtime, cr
       read_(loop),
       scope_(loop) {}
 
+void Usage::set_node(NodeTarget node) {
+  node_ = std::move(node);
+}
+
 Co<void> Usage::run() {
   scope_.spawn("disk usage", measure_disk());
   while (true) {

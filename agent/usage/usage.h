@@ -47,6 +47,9 @@ class Usage {
   Usage(Loop& loop, Offload& offload, Tree& tree, cri::Runtime& runtime, cri::Images& images, Steps& steps,
         cgroups::Hierarchy hierarchy, NodeTarget node, std::function<std::vector<PodTarget>()> pods, Options options);
 
+  // From the next snapshot on; before run().
+  void set_node(NodeTarget node);
+
   // Takes snapshots on the tick until cancelled.
   Co<void> run();
 

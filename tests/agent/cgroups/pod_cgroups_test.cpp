@@ -290,3 +290,24 @@ TEST_CASE("more cgroups below a pod's than kCgroupsBelowPod are removed in sever
 
   CHECK_FALSE(world.cgroups->exists(PodUid("a")));
 }
+
+TEST_CASE("a process joins a cgroup that is made for it, in both versions") {
+  for (const auto version : {MemoryCgroups::Version::kV1, MemoryCgroups::Version::kV2}) {
+    World world(version);
+    const Hierarchy& hierarchy = world.cgroups->hierarchy();
+    REQUIRE(hierarchy.make(world.tree, "/other").ok());
+    world.files->put(42, "/other");
+
+    CHECK(hierarchy.join(world.tree, "/agent", 42).ok());
+
+    CHECK(hierarchy.processes(world.tree, "/agent") == std::set<pid_t>{42});
+  }
+}
+
+TEST_CASE("a driver that this machine lacks is refused, and the one in use stays") {
+  World world(MemoryCgroups::Version::kV1);
+
+  CHECK(absl::IsFailedPrecondition(world.cgroups->use(DriverKind::kSystemd)));
+  CHECK(world.cgroups->driver() == DriverKind::kCgroupfs);
+  CHECK(world.cgroups->use(DriverKind::kCgroupfs).ok());
+}

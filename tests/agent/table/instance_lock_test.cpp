@@ -84,5 +84,21 @@ TEST_CASE("a directory that cannot be made is named") {
   CHECK(std::string(lock.status().message()).find(folder / "file") != std::string::npos);
 }
 
+TEST_CASE("a start that waits for the lock tells whom it waits for, and goes on when that one ends") {
+  Folder folder;
+  auto first = InstanceLock::acquire(folder / "lock");
+  REQUIRE(first.ok());
+  std::string told;
+
+  const auto second = InstanceLock::wait(folder / "lock", [&](const std::string& pid) {
+    told = pid;
+    first->reset();
+  });
+
+  CHECK(second.ok());
+  CHECK(told == std::to_string(getpid()));
+  CHECK_FALSE(InstanceLock::acquire(folder / "lock").ok());
+}
+
 }  // namespace
 }  // namespace podwright::table
