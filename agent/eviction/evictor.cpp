@@ -106,10 +106,10 @@ bool Evictor::may_stop(const core::Pod& pod) const {
   return pod.spec().priority() < kCriticalPriority;
 }
 
-bool Evictor::stop(const core::Pod& pod, std::chrono::seconds grace, const std::string& message,
-                   std::string_view counted_as) {
+bool Evictor::stop(const core::Pod& pod, pods::StopReason reason, std::chrono::seconds grace,
+                   const std::string& message, std::string_view counted_as) {
   pods::StopWish wish;
-  wish.reason = pods::StopReason::kEvicted;
+  wish.reason = reason;
   wish.grace = grace;
   wish.status_reason = kEvicted;
   wish.status_message = message;
@@ -126,7 +126,7 @@ std::optional<PodUid> Evictor::stop_over_local(const std::vector<Candidate>& can
   for (const Candidate& candidate : candidates) {
     if (!may_stop(*candidate.pod)) continue;
     const auto why = over_local_storage(candidate, node);
-    if (why && stop(*candidate.pod, kHardGrace, why->message, why->signal) && !first) {
+    if (why && stop(*candidate.pod, pods::StopReason::kOverLimit, kHardGrace, why->message, why->signal) && !first) {
       first = pods::uid_of(*candidate.pod);
     }
   }
@@ -172,7 +172,8 @@ std::optional<PodUid> Evictor::stop_one(const usage::Snapshot& snapshot, const T
       grace = std::min(options_.max_pod_grace, own);
     }
     const std::string message = eviction_message(candidate, threshold, level);
-    if (stop(*candidate.pod, grace, message, name_of(threshold.signal))) return pods::uid_of(*candidate.pod);
+    if (stop(*candidate.pod, pods::StopReason::kEvicted, grace, message, name_of(threshold.signal)))
+      return pods::uid_of(*candidate.pod);
   }
   return std::nullopt;
 }

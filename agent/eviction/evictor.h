@@ -81,7 +81,8 @@ class Evictor {
   Co<bool> reclaim(Threshold threshold);
   Co<bool> is_over(Threshold threshold);
   std::optional<PodUid> stop_one(const usage::Snapshot& snapshot, const Threshold& threshold, const Level& level);
-  bool stop(const core::Pod& pod, std::chrono::seconds grace, const std::string& message, std::string_view counted_as);
+  bool stop(const core::Pod& pod, pods::StopReason reason, std::chrono::seconds grace, const std::string& message,
+            std::string_view counted_as);
 
   Loop& loop_;
   events::EventRecorder& events_;

@@ -65,6 +65,7 @@ std::string_view name_of(StopReason reason) {
     case StopReason::kDeadline: return "active deadline exceeded";
     case StopReason::kEvicted: return "evicted";
     case StopReason::kRejected: return "rejected";
+    case StopReason::kOverLimit: return "over its limit";
   }
   std::abort();  // not one of the enumerators: memory is broken
 }

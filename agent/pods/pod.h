@@ -91,7 +91,8 @@ enum class StopReason {
   kShutdown,
   kDeadline,  // activeDeadlineSeconds
   kEvicted,
-  kRejected,  // admission said never
+  kRejected,   // admission said never
+  kOverLimit,  // over its own limit of local storage; last, as the table keeps the numbers
 };
 std::string_view name_of(StopReason reason);
 

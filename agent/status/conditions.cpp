@@ -8,6 +8,8 @@
 namespace podwright::status {
 namespace {
 
+constexpr char kDisruptionTarget[] = "DisruptionTarget";
+
 struct Verdict {
   bool holds = false;
   std::string reason, message;
@@ -155,13 +157,30 @@ void add(const Inputs& in, core::PodStatus& status, const std::string& type, con
   }
 }
 
+// Why the pod was ended though it did nothing wrong; nothing for other ends. A pod that was over its own limit is none.
+// Source: behaviours 27; told only with the end itself (behaviours 16).
+const pods::StopWish* disruption(const Inputs& in) {
+  if (in.record == nullptr || !in.record->terminal || in.record->terminal->succeeded || !in.record->termination) {
+    return nullptr;
+  }
+  const pods::StopWish& wish = in.record->termination->wish;
+  const bool disrupted = wish.reason == pods::StopReason::kEvicted || wish.reason == pods::StopReason::kPreempted ||
+                         wish.reason == pods::StopReason::kShutdown;
+  return disrupted ? &wish : nullptr;
+}
+
 }  // namespace
 
 void set_conditions(const Inputs& in, core::PodStatus& status) {
+  const pods::StopWish* disrupted = disruption(in);
   if (in.api != nullptr) {
     for (const auto& condition : in.api->conditions()) {
-      if (!owned().contains(condition.type())) *status.add_conditions() = condition;
+      const bool is_told_here = disrupted != nullptr && condition.type() == kDisruptionTarget;
+      if (!owned().contains(condition.type()) && !is_told_here) *status.add_conditions() = condition;
     }
+  }
+  if (disrupted != nullptr) {
+    add(in, status, kDisruptionTarget, {true, "TerminationByKubelet", disrupted->status_message});
   }
   const Verdict containers = containers_ready(in, status);
   add(in, status, "PodReadyToStartContainers", {in.sandbox_ready, "", ""});

@@ -355,8 +355,9 @@ Co<void> PodWorker::advance_terminating() {
 void PodWorker::finish_terminal() {
   parts_.probes.remove(pod_.uid);
   const auto reason = pod_.record.termination ? pod_.record.termination->wish.reason : pods::StopReason::kFinished;
-  const bool fails = reason == pods::StopReason::kEvicted || reason == pods::StopReason::kDeadline ||
-                     reason == pods::StopReason::kPreempted || reason == pods::StopReason::kShutdown;
+  const bool fails = reason == pods::StopReason::kEvicted || reason == pods::StopReason::kOverLimit ||
+                     reason == pods::StopReason::kDeadline || reason == pods::StopReason::kPreempted ||
+                     reason == pods::StopReason::kShutdown;
   if (!pod_.pod || pod_.record.terminal) return;
   if (fails) {
     const auto& wish = pod_.record.termination->wish;

@@ -103,7 +103,7 @@ void read_pod(Statement& row, Reading& reading) {
   r.source = *kind;
   r.pod_ips = split_words(ips);
   if (stop_reason) {
-    reading.check(r.uid, *stop_reason, pods::StopReason::kRejected);
+    reading.check(r.uid, *stop_reason, pods::StopReason::kOverLimit);
     pods::TerminationRecord& stop = r.termination.emplace();
     stop.wish = {*stop_reason, stop_grace, stop_status_reason.value_or(""), stop_status_message.value_or("")};
     stop.deadline = deadline.value_or(Instant());

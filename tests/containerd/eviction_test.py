@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Eviction on a real runtime: limits of local storage, images before pods, and what may never go."""
 
-from harness import BOX, BOX2, PAUSE, NodeTest, main, pod, shell
+from harness import BOX, BOX2, PAUSE, NodeTest, condition_of, main, pod, shell
 
 # Nothing of the machine is short in these tests unless they say so.
 CALM = {"evictionHard": {"memory.available": "1Mi"}, "evictionPressureTransitionPeriod": "1s"}
@@ -34,6 +34,7 @@ class Eviction(NodeTest):
 
         self.assertEqual(seen["status"]["reason"], "Evicted")
         self.assertEqual(seen["status"]["message"], 'Usage of EmptyDir volume "data" exceeds the limit "16Mi". ')
+        self.assertIsNone(condition_of(seen, "DisruptionTarget"))
         node.wait_ready("within")
         node.wait(lambda: node.events("Evicted"), "the event of the eviction")
         self.assertIn('kubelet_evictions{eviction_signal="emptydirfs.limit"}', node.metrics())
@@ -104,6 +105,8 @@ class Pressure(NodeTest):
         seen = node.wait_phase("web", "Failed")
         self.assertEqual(seen["status"]["reason"], "Evicted")
         self.assertIn("The node was low on resource: ephemeral-storage. Threshold quantity: ", seen["status"]["message"])
+        self.assertEqual(condition_of(seen, "DisruptionTarget"), "True")
+
         node.stop_agent()
         node.write_config(**CALM)
         node.start_agent()

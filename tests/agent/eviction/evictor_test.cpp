@@ -226,7 +226,8 @@ TEST_CASE("a pod over its own limit of local storage is stopped without any pres
   SUBCASE("where it is enforced") {
     node.start();
     node.loop.run_for(30s);
-    CHECK(node.stopped() == std::vector<std::string>{"over"});
+    REQUIRE(node.stopped() == std::vector<std::string>{"over"});
+    CHECK(node.stops[0].second.reason == pods::StopReason::kOverLimit);
     CHECK(node.pressure == pods::NodePressure{});
     CHECK(node.evictor->evictions().at("ephemeralpodfs.limit") == 1);
   }

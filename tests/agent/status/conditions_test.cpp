@@ -45,6 +45,26 @@ TEST_CASE("conditions of a pod that runs, in their order") {
   }
 }
 
+TEST_CASE(
+    "a pod that was ended for the node's sake is a target of disruption, one that was over its own limit is not") {
+  const auto status_of = [](pods::StopReason reason, bool ended) {
+    StatusWorld world(a_pod("{containers: [{name: a, image: 'i:1'}]}"));
+    world.record.termination.emplace();
+    world.record.termination->wish = {reason, 1s, "Evicted", "low on memory"};
+    if (ended) world.record.terminal = pods::TerminalRecord{false, "Evicted", "low on memory"};
+    world.terminal = ended;
+    return world.status();
+  };
+
+  const core::PodStatus evicted = status_of(pods::StopReason::kEvicted, true);
+  CHECK(told(evicted, "DisruptionTarget") == "True TerminationByKubelet low on memory");
+  CHECK(types(evicted).starts_with("DisruptionTarget PodReadyToStartContainers"));
+  CHECK(types(status_of(pods::StopReason::kShutdown, true)).find("DisruptionTarget") != std::string::npos);
+  CHECK(types(status_of(pods::StopReason::kEvicted, false)).find("DisruptionTarget") == std::string::npos);
+  CHECK(types(status_of(pods::StopReason::kOverLimit, true)).find("DisruptionTarget") == std::string::npos);
+  CHECK(types(status_of(pods::StopReason::kDeadline, true)).find("DisruptionTarget") == std::string::npos);
+}
+
 TEST_CASE("a pod that is not initialized names what is not done") {
   StatusWorld world(
       a_pod("{initContainers: [{name: i, image: 'i:1'}, {name: s, image: 'i:1', restartPolicy: Always}],"
