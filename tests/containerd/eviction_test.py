@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Eviction on a real runtime: limits of local storage, images before pods, and what may never go."""
 
+import pathlib
+import re
+
 from harness import BOX, BOX2, PAUSE, NodeTest, condition_of, main, pod, shell
 
 # Nothing of the machine is short in these tests unless they say so.
@@ -67,6 +70,32 @@ class Eviction(NodeTest):
         self.assertEqual(node.get_pod("over")["status"]["phase"], "Running")
         node.remove_manifest("over")
         node.wait_gone("over")
+        self.end_all_pods()
+
+    def test_a_memory_hog_is_evicted_and_not_its_neighbour(self):
+        node = self.node
+        # All pods together get 300 MiB, so that the memory of the machine, which others use too, plays no part.
+        total = int(re.search(r"MemTotal: +(\d+) kB", pathlib.Path("/proc/meminfo").read_text())[1]) << 10
+        node.write_config(podwright={"evictStaticPods": True}, kubeReserved={"memory": str(total - (300 << 20))},
+                          **{**CALM, "evictionHard": {"memory.available": "100Mi"}})
+        node.start_agent()
+        node.write_manifest("neighbour", pod("neighbour", shell(
+            "main", "sleep 100000", resources={"requests": {"memory": "64Mi"}})))
+        node.wait_ready("neighbour")
+        node.write_manifest("hog", pod(
+            "hog", shell("main", write(230, "/data/file"), volumeMounts=[{"name": "data", "mountPath": "/data"}]),
+            volumes=[{"name": "data", "emptyDir": {"medium": "Memory"}}]))
+
+        seen = node.wait_phase("hog", "Failed")
+
+        self.assertEqual(seen["status"]["reason"], "Evicted")
+        self.assertRegex(seen["status"]["message"],
+                         r"^The node was low on resource: memory. Threshold quantity: 100Mi, available: \d+(Ki|Mi)?. "
+                         r"Container main was using \d+(Ki|Mi)?, request is 0, has larger consumption of memory. $")
+        self.assertEqual(node.get_pod("neighbour")["status"]["phase"], "Running")
+        for name in ("hog", "neighbour"):
+            node.remove_manifest(name)
+            node.wait_gone(name)
         self.end_all_pods()
 
     def test_disk_pressure_removes_unused_images_alone(self):
