@@ -31,8 +31,9 @@ const cri::ContainerStatus* PodRuntime::find(const ContainerId& id) const {
 }
 
 void sort_newest_first(PodRuntime& pod) {
+  // The wall clock may have been stepped back between two attempts, so the time only decides between equal ones.
   const auto newer = [](const auto& a, const auto& b) {
-    return std::tie(a.created_at, a.attempt) > std::tie(b.created_at, b.attempt);
+    return std::tie(a.attempt, a.created_at) > std::tie(b.attempt, b.created_at);
   };
   std::stable_sort(pod.sandboxes.begin(), pod.sandboxes.end(), newer);
   std::stable_sort(pod.containers.begin(), pod.containers.end(), newer);

@@ -29,7 +29,7 @@ struct PodRuntime {
 
 using PodRuntimePtr = std::shared_ptr<const PodRuntime>;
 
-// Newest first: by creation, then by attempt.
+// Newest first: by attempt, then by creation.
 void sort_newest_first(PodRuntime& pod);
 
 }  // namespace podwright::pleg

@@ -17,7 +17,8 @@ PodUid uid_of(const core::Pod& pod) {
 
 Limits limits_of(const NodeAllocatable& allocatable) {
   Limits limits;
-  limits.cpu_shares = milli_cpu_to_shares(allocatable.milli_cpu);
+  // A reservation that names no CPU leaves the shares as they are.
+  if (allocatable.milli_cpu > 0) limits.cpu_shares = milli_cpu_to_shares(allocatable.milli_cpu);
   limits.memory_bytes = allocatable.memory_bytes;
   limits.pids = allocatable.pids;
   return limits;

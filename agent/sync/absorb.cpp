@@ -95,8 +95,7 @@ Absorbed absorb(pods::PodRecord& record, const pods::PodPtr& pod, const pleg::Po
   }
 
   for (auto& [name, rec] : record.containers) {
-    const auto found = newest.find(name);
-    const bool known = found != newest.end() && found->second->id == rec.id;
+    const bool known = seen.find(rec.id) != nullptr;
     const bool was_running =
         rec.state == InstanceState::kRunning || (rec.state == InstanceState::kStarting && !rec.id.empty());
     if (known || !was_running || in_flight) continue;

@@ -47,9 +47,7 @@ SimWorld::SimWorld(uint64_t seed)
       processes_(*loop_, [](const ProcessRequest&) { return ScriptedRun(); }),
       signals_(std::make_unique<SimSignals>(&cgroups_)) {
   cgroups_ = MemoryCgroups::mount(*tree_, MemoryCgroups::Version::kV2);
-  for (const char* path : {kManifests, "/var/lib/kubelet", "/var/log"}) must(tree_->make_directories(path, 0755), path);
-  must(tree_->write("/etc/hosts", "127.0.0.1 localhost\n", 0644), "hosts");
-  must(tree_->write("/etc/resolv.conf", "nameserver 10.0.0.10\nsearch example.test\n", 0644), "resolv.conf");
+  install();
   config_.node.name = "n1";
   config_.sources.static_pod_path = kManifests;
   config_.cgroups.fail_cgroup_v1 = false;
@@ -60,8 +58,16 @@ SimWorld::~SimWorld() {
   if (life_) kill_agent();
 }
 
+// What is on the disk since long before the first agent: no power cut takes it away.
+void SimWorld::install() {
+  for (const char* path : {kManifests, "/var/lib/kubelet", "/var/log"}) must(tree_->make_directories(path, 0755), path);
+  must(tree_->replace("/etc/hosts", "127.0.0.1 localhost\n", 0644), "hosts");
+  must(tree_->replace("/etc/resolv.conf", "nameserver 10.0.0.10\nsearch example.test\n", 0644), "resolv.conf");
+}
+
 void SimWorld::start_agent() {
   ++lives_;
+  started_at_ = loop_->now();
   life_ = std::make_unique<Life>(*this);
   auto table = table::SqliteTable::open(*loop_, life_->offload, vfs_.files());
   must(table.status(), "open the table");
@@ -112,7 +118,13 @@ void SimWorld::reboot() {
   vfs_.power_cut(rng_.below(3));
   tree_->power_cut();
   cgroups_ = MemoryCgroups::mount(*tree_, MemoryCgroups::Version::kV2);
-  // Manifests are of the disk: what was written by rename stands.
+  install();
+  // What a person did to the manifests was synced, also the removals.
+  const auto files = tree_->list(kManifests);
+  must(files.status(), "list the manifests");
+  for (const auto& file : *files) {
+    if (!manifests_.contains(file.name)) must(tree_->remove_file(join_path(kManifests, file.name)), "manifest");
+  }
   for (const auto& [name, text] : manifests_) must(tree_->replace(join_path(kManifests, name), text, 0644), "manifest");
   if (ran) start_agent();
 }
@@ -149,7 +161,8 @@ void SimWorld::note_published() {
     auto& seen = seen_[pod->uid];
     if (seen == pod) continue;
     seen = pod;
-    published_.push_back({loop_->now(), lives_, pod->uid, pods::key_of(*pod->pod), pod->status, pod->state});
+    published_.push_back({loop_->now(), lives_, pod->uid, pod->pod ? pods::key_of(*pod->pod) : PodKey(), pod->pod,
+                          pod->status, pod->state});
   }
 }
 

@@ -27,6 +27,7 @@ struct Published {
   int life = 0;  // of the agent
   PodUid uid;
   PodKey key;
+  pods::PodPtr pod;
   pods::PodStatusPtr status;
   std::string state;
 };
@@ -44,6 +45,8 @@ class SimWorld {
   Agent* agent() { return life_ ? life_->agent.get() : nullptr; }
   SeededRng& rng() { return rng_; }
   int lives() const { return lives_; }
+  // When the agent of today was started.
+  Instant started_at() const { return started_at_; }
 
   // ---- the agent ----
   void start_agent();
@@ -84,6 +87,7 @@ class SimWorld {
   std::vector<const cri::ContainerLife*> runs(const std::string& pod, const std::string& container) const;
 
  private:
+  void install();
   // What dies with the agent, in the order of its making.
   struct Life {
     explicit Life(SimWorld& world);
@@ -108,6 +112,7 @@ class SimWorld {
   std::map<std::string, std::string> manifests_;
   std::unique_ptr<Life> life_;
   int lives_ = 0;
+  Instant started_at_{};
   int boots_ = 1;
   uint64_t seen_version_ = 0;
   std::map<PodUid, pods::PodViewPtr> seen_;
