@@ -1,27 +1,82 @@
 // What must hold after each step of a simulation and at its end, as a readable list. Each gives a sentence for what is
-// broken, or nothing.
+// broken, or nothing. What a runtime that misbehaves makes impossible (a status that is true within two seconds) is
+// asked for only while it is quiet: once the last fault is kQuietAfter ago.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/sim_world.h"
 
 namespace podwright::sim {
 
-// Cheap ones, looked at after each step (each looks only at what is new).
-class StepInvariants {
+// A call whose answer was lost is given up after the runtime's request time-out of 2 min; then comes a back-off of at
+// most 30 s, and a relist.
+inline constexpr Duration kQuietAfter = std::chrono::seconds(190);
+
+class Invariants {
  public:
-  // A sentence for the first that is broken; empty where all hold.
-  std::string check(SimWorld& world);
+  explicit Invariants(SimWorld& world) : world_(world) {}
+
+  // Something went wrong on purpose just now.
+  void note_fault() { last_fault_ = world_.loop().now(); }
+  // The machine began another boot: what was only in the page cache is lost.
+  void note_reboot();
+
+  // After each step: a sentence for the first that is broken; empty where all hold. Looks only at what is new.
+  std::string check();
+
+  // Once faults have stopped and the world had time to settle.
+  std::string check_end() const;
 
  private:
-  std::size_t statuses_ = 0;
-  std::size_t lives_ = 0;
-  std::map<PodUid, std::string> phases_;
-};
+  using Whose = std::pair<PodUid, ContainerName>;
+  struct Open {
+    std::size_t index = 0;
+    bool started = false;
+    bool termed = false;
+  };
 
-// At the end of a schedule, once faults have stopped and the world had time to settle.
-std::string check_end(SimWorld& world);
+  bool quiet() const;
+  const core::Pod* spec_of(const PodUid& uid) const;
+  std::string told(const PodUid& uid) const;
+
+  // ---- what the runtime did ----
+  std::string follow_truth();
+  std::string on_start(const cri::ContainerLife& life);
+  std::string runs_alone(const cri::ContainerLife& life) const;
+  std::string runs_as_often_as_it_may(const cri::ContainerLife& life);
+  std::string runs_in_its_turn(const cri::ContainerLife& life) const;
+  std::string ends_in_its_turn(const cri::ContainerLife& life) const;
+  std::string ends_in_time() const;
+
+  // ---- what the agent said ----
+  std::string follow_statuses();
+  std::string phase_is_final(const Published& one);
+  std::string exits_are_true(const Published& one, const core::ContainerStatus& container) const;
+  std::string counts_only_grow(const Published& one, const core::ContainerStatus& container);
+  std::string statuses_are_true();
+
+  // ---- what is left ----
+  std::string nothing_is_left(const std::set<PodUid>& known) const;
+  std::string converged() const;
+
+  SimWorld& world_;
+  Instant last_fault_{};
+  std::size_t lives_ = 0;
+  std::size_t statuses_ = 0;
+  Instant last_look_{};
+  std::vector<Open> open_;
+  std::map<ContainerId, std::size_t> by_id_;
+  std::map<PodUid, pods::PodPtr> specs_;
+  std::map<PodUid, std::string> phases_;
+  std::map<Whose, int> runs_;
+  std::map<Whose, int> counts_;
+  // A success was shown: must not run again where the policy says so.
+  std::set<Whose> succeeded_;
+};
 
 }  // namespace podwright::sim
