@@ -10,7 +10,7 @@ _podwright() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
-      get | describe | logs | exec | attach | port-forward | top | check | log-level | version)
+      get | describe | logs | exec | attach | port-forward | top | check | waits | state | log-level | version)
         command=${COMP_WORDS[i]}
         break
         ;;
@@ -39,7 +39,7 @@ _podwright() {
   local choices=""
   case $command in
     "")
-      choices="get describe logs exec attach port-forward top check log-level version --help --config --config-dir
+      choices="get describe logs exec attach port-forward top check waits state log-level version --help --config --config-dir
         --pod-manifest-path --container-runtime-endpoint --root-dir --hostname-override --node-ip --local-socket
         --lock-file --strict --vmodule --logging-format -v"
       ;;
@@ -69,6 +69,7 @@ _podwright() {
       compopt -o filenames 2>/dev/null
       return
       ;;
+    state) choices="show check export --root-dir" ;;
     log-level) choices="0 1 2 3 4 5 6 7 8 9 10" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$word")

@@ -4,7 +4,7 @@ function __podwright_pods
     podwright get pods -o name 2>/dev/null | string replace -r '^pods?/' ''
 end
 
-set -l commands get describe logs exec attach port-forward top check log-level version
+set -l commands get describe logs exec attach port-forward top check waits state log-level version
 
 complete -c podwright -f
 complete -c podwright -n "not __fish_seen_subcommand_from $commands" -a get -d 'list pods, nodes or events'
@@ -15,6 +15,9 @@ complete -c podwright -n "not __fish_seen_subcommand_from $commands" -a attach -
 complete -c podwright -n "not __fish_seen_subcommand_from $commands" -a port-forward -d 'forward ports into a pod'
 complete -c podwright -n "not __fish_seen_subcommand_from $commands" -a top -d 'CPU and memory in use'
 complete -c podwright -n "not __fish_seen_subcommand_from $commands" -a check -d 'what is wrong with a file'
+complete -c podwright -n "not __fish_seen_subcommand_from $commands" -a waits -d 'what the agent waits for'
+complete -c podwright -n "not __fish_seen_subcommand_from $commands" -a state -d 'what the agent keeps over a restart'
+complete -c podwright -n "__fish_seen_subcommand_from state" -a 'show check export'
 complete -c podwright -n "not __fish_seen_subcommand_from $commands" -a log-level -d 'change the verbosity'
 complete -c podwright -n "not __fish_seen_subcommand_from $commands" -a version -d 'the version'
 
