@@ -147,6 +147,7 @@ Agent::Agent(Ports ports, const config::Config& config, Machine machine)
     : ports_(ports),
       config_(config),
       machine_(std::move(machine)),
+      started_at_(ports.loop.clock().wall()),
       steps_(ports.loop.clock()),
       node_(node_facts(config, machine_)),
       events_(ports.loop, config.node.name),
@@ -227,6 +228,14 @@ std::vector<containers::LiveLog> Agent::live_logs() const {
   return logs;
 }
 
+void Agent::serve_devices(devices::DevicePlugins& plugins) {
+  parts_.devices = &plugins;
+  plugins.set_lives([this](const PodUid& uid) { return sync_->holds_resources(uid); });
+  plugins.on_change([this] {
+    for (const auto& uid : sync_->known_pods()) sync_->poke(uid);
+  });
+}
+
 void Agent::progress(std::string waiting_for) {
   if (waiting_for_ == waiting_for) return;
   waiting_for_ = std::move(waiting_for);
@@ -250,6 +259,7 @@ Co<void> Agent::connect_runtime() {
         capacity.user_namespaces = std::any_of(node_.runtime.handlers.begin(), node_.runtime.handlers.end(),
                                                [](const auto& handler) { return handler.user_namespaces; });
         sync_->set_capacity(std::move(capacity));
+        runtime_version_ = fmt::format("{}://{}", version->runtime_name, version->runtime_version);
         log_info(kWho, "connected to the container runtime",
                  {{"runtime", version->runtime_name}, {"version", version->runtime_version}});
         co_return;
@@ -279,6 +289,9 @@ Co<void> Agent::adopt() {
     const Instant now = ports_.loop.now();
     const WallTime wall = ports_.loop.clock().wall();
     for (auto& record : records) {
+      // The devices of an earlier boot may have other names now: such a pod is given new ones.
+      if (record.boot != machine_.boot) record.devices.clear();
+      if (parts_.devices != nullptr) parts_.devices->adopt(record.uid, record.devices);
       carry_over_reboot(record, machine_.boot, now, wall);
       if (record.pod) cgroups_.adopt(*record.pod);
     }

@@ -54,6 +54,7 @@ struct Machine {
   std::size_t cores = 1;
   int64_t memory_bytes = 0;
   std::vector<std::string> addresses;  // of the node, primary first; never empty
+  std::string kernel, os_image, machine_id, architecture;
   bool may_lower_oom_score = true;
   cgroups::Hierarchy hierarchy;
   cgroups::Driver* systemd = nullptr;
@@ -66,9 +67,12 @@ class Agent {
 
   // Waits for the runtime, adopts what runs, then acts on what the sources say. Runs until cancelled.
   Co<void> run();
-  // After run() has ended: waits are left, calls with an effect get half a second (then they are found again at the next
-  // start), the table is committed. Containers run on.
+  // After run() has ended: waits are left, calls with an effect get half a second (then they are found again at the
+  // next start), the table is committed. Containers run on.
   Co<void> stop();
+
+  // Gives pods the devices of plugins. Before run(); `plugins` lives until stop() has ended.
+  void serve_devices(devices::DevicePlugins& plugins);
 
   // What is missing before full control, for STATUS= and describe; empty once the agent is in full control.
   const std::string& waiting_for() const { return waiting_for_; }
@@ -80,6 +84,13 @@ class Agent {
   sync::SyncLoop& sync_loop() { return *sync_; }
   probes::Probes& probes() { return probes_; }
   const containers::NodeFacts& node() const { return node_; }
+  const Machine& machine() const { return machine_; }
+  const config::Config& config() const { return config_; }
+  // When this agent started, by the wall clock.
+  WallTime started_at() const { return started_at_; }
+  // "containerd://1.6.20"; empty before the runtime has answered.
+  const std::string& runtime_version() const { return runtime_version_; }
+  table::TableState table_state() const { return ports_.table.state(); }
   pleg::Pleg& pleg() { return *pleg_; }
   pleg::RuntimeCache& cache() { return cache_; }
   usage::Usage& usage() { return *usage_; }
@@ -110,6 +121,8 @@ class Agent {
   const config::Config& config_;
   Machine machine_;
   std::string waiting_for_ = "the container runtime";
+  std::string runtime_version_;
+  WallTime started_at_;
   std::function<void()> progress_;
 
   Steps steps_;

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,6 +120,18 @@ void share_root(const config::Config& config, Tree& tree) {
   }
 }
 
+// PRETTY_NAME of os-release(5).
+std::string os_image(Tree& tree) {
+  const auto text = tree.read("/etc/os-release", kProcBytes);
+  if (!text.ok()) return "Linux";
+  constexpr std::string_view kKey = "PRETTY_NAME=";
+  const auto at = text->find(kKey);
+  if (at == std::string::npos) return "Linux";
+  std::string value = text->substr(at + kKey.size(), text->find('\n', at) - at - kKey.size());
+  std::erase(value, '"');
+  return value;
+}
+
 }  // namespace
 
 config::Host look_at_host(Tree& tree) {
@@ -143,6 +156,15 @@ absl::StatusOr<Machine> look_at_machine(Tree& tree) {
   machine.memory_bytes = memory_of(tree);
   machine.addresses = addresses_of(default_interface(tree));
   if (machine.addresses.empty()) machine.addresses = {"127.0.0.1"};
+  utsname names{};
+  if (uname(&names) == 0) {
+    machine.kernel = names.release;
+    machine.architecture = names.machine == std::string_view("x86_64")    ? "amd64"
+                           : names.machine == std::string_view("aarch64") ? "arm64"
+                                                                          : names.machine;
+  }
+  if (const auto id = tree.read("/etc/machine-id", kProcBytes); id.ok()) machine.machine_id = trimmed(*id);
+  machine.os_image = os_image(tree);
   auto hierarchy = cgroups::Hierarchy::detect(tree);
   if (!hierarchy.ok()) return annotate(hierarchy.status(), "look at the cgroup file systems");
   machine.hierarchy = *std::move(hierarchy);

@@ -1,5 +1,6 @@
 #include "agent/local_server.h"
 
+#include "agent/node_object.h"
 #include "base/http/client.h"
 #include "base/log/log.h"
 #include "base/status/annotate.h"
@@ -16,19 +17,6 @@ constexpr auto kGoodbye = std::chrono::milliseconds(500);
 cri::SessionSides sides_of(const server::SessionRequest& request) {
   return {
       .stdin = request.stdin, .stdout = request.stdout, .stderr = request.stderr && !request.tty, .tty = request.tty};
-}
-
-// This node as far as it is known without the API.
-std::shared_ptr<const core::Node> node_of(const containers::NodeFacts& facts, pods::NodeBoard& board) {
-  auto node = std::make_shared<core::Node>();
-  node->mutable_metadata()->set_name(facts.node_name);
-  node->mutable_metadata()->set_resourceversion(fmt::format("{}", board.version()));
-  for (const std::string& ip : facts.host_ips) {
-    auto* address = node->mutable_status()->add_addresses();
-    address->set_type("InternalIP");
-    address->set_address(ip);
-  }
-  return node;
 }
 
 std::string configz_of(const config::Config& config) {
@@ -122,7 +110,7 @@ LocalServer::LocalServer(Loop& loop, Offload& offload, Tree& tree, Net& net, con
                .pod_logs_dir = agent.node().pod_logs_dir,
                .events = [&agent] { return agent.events().list(); },
                .events_changed = [&agent](Instant deadline) { return agent.events().changed(deadline); },
-               .node = [&agent] { return node_of(agent.node(), agent.board()); },
+               .node = [&agent] { return node_object(agent); },
                .configz = configz_of(config),
                .sync_loop_entered = [&agent] { return agent.sync_loop().last_turn(); },
                .sync_frequency = config.pods.sync_frequency,
