@@ -55,9 +55,10 @@ Co<RunOutcome> PlanRunner::run(PodContext& pod, PodPlan plan) {
       const absl::Status status = co_await kill_pod(pod, seen, after(parts_.loop.now(), grace), grace);
       if (!status.ok()) {
         outcome.error = status;
-        co_return outcome;
       }
     }
+    // What they came to decides what follows: one that succeeded when it was told to end does not run again.
+    co_return outcome;
   } else if (!plan.kills.empty()) {
     outcome.acted = true;
     std::vector<absl::Status> results(plan.kills.size());
@@ -73,6 +74,9 @@ Co<RunOutcome> PlanRunner::run(PodContext& pod, PodPlan plan) {
       if (!result.ok() && outcome.error.ok()) outcome.error = result;
     }
     if (co_await is_stopping()) co_return outcome;
+    // Where it runs again whatever it came to, the next plan starts it: by then its end is in the record, and the
+    // back-off counts from it.
+    if (pod.pod->spec().restartpolicy() == "Always") co_return outcome;
   }
   if (plan.finished || !outcome.error.ok()) co_return outcome;
 

@@ -145,7 +145,11 @@ Co<void> PodWorker::run() {
 
 void PodWorker::take(Note note, bool& cut) {
   if (note.advanced) busy_ = false;
-  if (note.look) dirty_ = true;
+  if (note.look) {
+    dirty_ = true;
+    // While a plan is at work (a stop that waits out its grace, a slow pull), news of the runtime is shown at once.
+    if (busy_) publish();
+  }
   if (note.dropped) {
     dropped_ = true;
     dirty_ = true;
@@ -369,9 +373,8 @@ void PodWorker::finish_terminal() {
     inputs.record = &pod_.record;
     inputs.terminal = true;
     const core::PodStatus status = status::compute_status(inputs);
-    if (status.phase() == "Succeeded" || status.phase() == "Failed") {
-      pod_.record.terminal = pods::TerminalRecord{status.phase() == "Succeeded", {}, {}};
-    }
+    // What will never run again has failed where it has not succeeded, also where some container never began.
+    pod_.record.terminal = pods::TerminalRecord{status.phase() == "Succeeded", {}, {}};
   }
 }
 

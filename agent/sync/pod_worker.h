@@ -85,6 +85,8 @@ class PodWorker {
   void update_probes();
   Co<void> refresh_volumes();
   void publish();
+  void show(pods::PodStatusPtr status);
+  bool has_unkept_success(const pleg::PodRuntime& runtime) const;
   void fail(const absl::Status& error, std::optional<Instant> retry_at);
   std::optional<Instant> active_deadline() const;
   bool anything_runs() const;

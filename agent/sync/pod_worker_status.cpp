@@ -132,15 +132,36 @@ void PodWorker::probe_result(const probes::ProbeResult& result) {
   poke();
 }
 
+// A success that must not run again is told only once it cannot be lost: after the look that has kept it.
+bool PodWorker::has_unkept_success(const pleg::PodRuntime& runtime) const {
+  if (pod_.pod->spec().restartpolicy() == "Always") return false;
+  return std::any_of(runtime.containers.begin(), runtime.containers.end(), [this](const auto& container) {
+    if (container.state != cri::ContainerState::kExited || container.exit_code != 0) return false;
+    const auto known = pod_.record.containers.find(container.name);
+    return known != pod_.record.containers.end() && known->second.id == container.id && !known->second.exit;
+  });
+}
+
+// Shows what the runtime was last seen to have, be it newer than the last look of this worker; the record learns of
+// that by the next look.
 void PodWorker::publish() {
   if (!pod_.pod) return;
+  pleg::PodRuntimePtr runtime = seen_;
+  if (seen_) {
+    if (auto newest = parts_.cache.get(pod_.uid)) runtime = std::move(newest);
+    if (has_unkept_success(*runtime)) return;
+  } else if (published_) {
+    // What was told last stands until the first look: an agent that starts knows nothing better.
+    show(published_);
+    return;
+  }
   status::Inputs inputs;
   inputs.pod = pod_.pod;
-  inputs.runtime = seen_;
+  inputs.runtime = runtime;
   inputs.record = &pod_.record;
   inputs.waiting = pod_.waiting;
   inputs.terminal = state_ == WorkerState::kTerminated || state_ == WorkerState::kFinished;
-  inputs.sandbox_ready = seen_ && !last_plan_.sandbox.create && seen_->any_sandbox_ready();
+  inputs.sandbox_ready = runtime && !last_plan_.sandbox.create && runtime->any_sandbox_ready();
   inputs.host_ip = parts_.node.host_ip;
   inputs.host_ips = parts_.node.host_ips;
   inputs.previous = published_.get();
@@ -176,7 +197,11 @@ void PodWorker::publish() {
     pod_.record.last_status = bytes;
     parts_.table.put(pod_.record);
   }
-  published_ = std::make_shared<const core::PodStatus>(std::move(status));
+  show(std::make_shared<const core::PodStatus>(std::move(status)));
+}
+
+void PodWorker::show(pods::PodStatusPtr status) {
+  published_ = std::move(status);
   pods::PodView view;
   view.uid = pod_.uid;
   view.pod = pod_.pod;
@@ -184,7 +209,7 @@ void PodWorker::publish() {
   view.source = pod_.record.source;
   view.origin = pod_.record.origin;
   view.state = std::string(name_of(state_));
-  view.waiting_for = waits;
+  view.waiting_for = waiting_for();
   parts_.board.put(std::move(view));
 }
 

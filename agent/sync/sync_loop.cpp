@@ -131,21 +131,26 @@ void SyncLoop::add(pods::PodUpdate update) {
   const std::string name = pods::full_name(*update.pod);
   if (known != workers_.end() || name_is_held(name, uid)) {
     log_info(pods::flow_of(*update.pod).subject, "waiting for the end of the pod that has the same name");
-    pods::PodView view;
-    view.uid = uid;
-    view.pod = update.pod;
-    auto status = std::make_shared<core::PodStatus>();
-    status->set_phase("Pending");
-    view.status = std::move(status);
-    view.source = update.source;
-    view.origin = update.origin;
-    view.state = "Waiting";
-    view.waiting_for = "the end of the earlier pod of the same name";
-    parts_.board.put(std::move(view));
+    // One that came back with the same UID is shown as it ends.
+    if (known == workers_.end()) show_waiting(update);
     waiting_[name].push_back(std::move(update));
     return;
   }
   admit_and_start(std::move(update));
+}
+
+void SyncLoop::show_waiting(const pods::PodUpdate& update) {
+  pods::PodView view;
+  view.uid = pods::uid_of(*update.pod);
+  view.pod = update.pod;
+  auto status = std::make_shared<core::PodStatus>();
+  status->set_phase("Pending");
+  view.status = std::move(status);
+  view.source = update.source;
+  view.origin = update.origin;
+  view.state = "Waiting";
+  view.waiting_for = "the end of the earlier pod of the same name";
+  parts_.board.put(std::move(view));
 }
 
 void SyncLoop::admit_and_start(pods::PodUpdate update) {
@@ -299,6 +304,11 @@ std::vector<pods::PodPtr> SyncLoop::active_pods(const PodUid& except) const {
     active.push_back(worker->context().pod);
   }
   return active;
+}
+
+bool SyncLoop::holds_resources(const PodUid& uid) const {
+  const auto found = workers_.find(uid);
+  return found != workers_.end() && found->second->holds_resources();
 }
 
 std::set<PodUid> SyncLoop::known_pods() const {

@@ -55,6 +55,8 @@ class SyncLoop {
   std::size_t workers() const { return workers_.size(); }
   // Pods that have a worker or wait for one: what collection must leave alone.
   std::set<PodUid> known_pods() const;
+  // Whether a pod may still use what it was given: devices, ports, its name.
+  bool holds_resources(const PodUid& uid) const;
   void set_capacity(admission::NodeCapacity capacity) { capacity_ = std::move(capacity); }
   const admission::NodeCapacity& capacity() const { return capacity_; }
 
@@ -77,6 +79,7 @@ class SyncLoop {
   void update(pods::PodUpdate update);
   void remove(const pods::PodUpdate& update);
   void source_complete(pods::SourceKind source);
+  void show_waiting(const pods::PodUpdate& update);
   void admit_and_start(pods::PodUpdate update);
   void start_worker(PodUid uid, pods::PodRecord record);
   void start_next(const std::string& full_name);
