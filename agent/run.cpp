@@ -23,6 +23,8 @@
 #include "base/systemd/sd_bus_units.h"
 #include "cri/grpc/grpc_events.h"
 #include "cri/grpc/grpc_runtime.h"
+#include "devices/grpc/grpc_plugin.h"
+#include "devices/grpc/registration_server.h"
 
 namespace podwright {
 namespace {
@@ -74,6 +76,8 @@ class Running {
         agent_(Ports{loop, offload_, tree, processes_, signals_, net_, runtime_, images_, events_, *table_,
                      http_fetch(loop, net_), &ends_},
                config, with_systemd(std::move(machine))),
+        devices_(loop, tree, agent_.steps(), devices::grpc_dial(poller_), device_options(config)),
+        registration_(tree, devices_),
         server_(loop, offload_, tree, net_, config, runtime_, agent_),
         scope_(loop),
         stop_scope_(loop),
@@ -88,6 +92,12 @@ class Running {
       log_error(kWho, "cannot listen", {{"error", text_of(listening)}});
       return kExitFailed;
     }
+    // Without it the node still runs what needs no devices.
+    if (const absl::Status registering = registration_.start(poller_); !registering.ok()) {
+      log_error(kWho, "device plugins cannot register",
+                {{"path", config_.pods.device_plugin_dir}, {"error", text_of(registering)}});
+    }
+    agent_.serve_devices(devices_);
     scope_.spawn("agent", agent_.run());
     loop_.call_at(after(loop_.now(), kReadyAfter), [this] { ready(); });
     if (const auto period = watchdog_period()) feed_watchdog(*period / 2);
@@ -97,6 +107,12 @@ class Running {
   }
 
  private:
+  static devices::PluginsOptions device_options(const config::Config& config) {
+    devices::PluginsOptions options;
+    options.dir = config.pods.device_plugin_dir;
+    return options;
+  }
+
   // Slices are made where the unified hierarchy is systemd's. Source: sd_booted(3).
   Machine with_systemd(Machine machine) {
     const bool unified = machine.hierarchy.version() == cgroups::Version::kV2;
@@ -136,6 +152,8 @@ class Running {
     co_await server_.stop();
     co_await scope_.close();
     co_await agent_.stop();
+    co_await registration_.close();
+    co_await devices_.close();
     (void)co_await table_->flush(table::Durability::kPowerSafe);
     loop_.stop();
   }
@@ -157,6 +175,8 @@ class Running {
   SdBusUnits units_;
   cgroups::SystemdDriver systemd_;
   Agent agent_;
+  devices::DevicePlugins devices_;
+  devices::RegistrationServer registration_;
   LocalServer server_;
   bool ready_told_ = false;
   Scope scope_;

@@ -1,5 +1,6 @@
 // The start of containers: image, configuration, create, start, postStart (behaviours 9).
 #include "agent/containers/seccomp_profile.h"
+#include "agent/sync/container_devices.h"
 #include "agent/sync/plan_runner.h"
 #include "agent/sync/probe_targets.h"
 #include "agent/sync/restart.h"
@@ -13,6 +14,9 @@ using pods::ContainerRef;
 using pods::InstanceState;
 
 namespace {
+
+// How long a container that waits for devices lets pass where no news of devices come.
+constexpr std::chrono::seconds kDeviceRetry{2};
 
 // The earlier of two times to try again, of which either may be missing.
 void soonest(std::optional<Instant>& a, std::optional<Instant> b) {
@@ -57,7 +61,8 @@ Co<absl::Status> PlanRunner::start_one(PodContext& pod, const StartStep& step, c
 }
 
 Co<absl::StatusOr<cri::ContainerConfig>> PlanRunner::make_config(PodContext& pod, const ContainerRef& container,
-                                                                 uint32_t attempt, const images::ImageOutcome& image) {
+                                                                 uint32_t attempt, const images::ImageOutcome& image,
+                                                                 devices::ContainerSetup setup) {
   std::vector<std::string> ips = pod.record.pod_ips;
   if (ips.empty() && pod.pod->spec().hostnetwork()) ips = parts_.node.host_ips;
   auto env = containers::resolve_environment(pod.pod, *container.spec, parts_.node, ips, parts_.objects);
@@ -75,6 +80,7 @@ Co<absl::StatusOr<cri::ContainerConfig>> PlanRunner::make_config(PodContext& pod
   inputs.env = *std::move(env);
   inputs.volume_mounts = *std::move(mounts);
   inputs.userns_base = pod.record.userns_base;
+  add_devices(setup, inputs);
   if (!container.target.empty()) {
     const auto found = pod.record.containers.find(container.target);
     if (found == pod.record.containers.end() || found->second.state != InstanceState::kRunning) {
@@ -114,6 +120,35 @@ Co<absl::StatusOr<cri::ContainerConfig>> PlanRunner::make_config(PodContext& pod
   co_return config;
 }
 
+Co<absl::StatusOr<std::optional<devices::ContainerSetup>>> PlanRunner::take_devices(PodContext& pod,
+                                                                                    const ContainerRef& container,
+                                                                                    RunOutcome& outcome) {
+  if (parts_.devices == nullptr) co_return devices::ContainerSetup();
+  devices::PodNeeds needs = device_needs(pod.uid, pod.pod);
+  if (!needs.any()) co_return devices::ContainerSetup();
+  auto given = co_await parts_.devices->give(std::move(needs), container.name);
+  if (absl::IsCancelled(given.status())) co_return given.status();
+  devices::Booking wait;
+  if (!given.ok()) {
+    wait = {devices::Booking::Answer::kNotYet, "CreateContainerConfigError", text_of(given.status())};
+  } else if (given->wait) {
+    wait = *given->wait;
+  } else {
+    // Written with the intent to create the container, so before anything can use the devices.
+    pod.record.devices = parts_.devices->shares().held_by(pod.uid);
+    co_return std::move(given->setup);
+  }
+  const auto known = pod.waiting.find(container.name);
+  if (known == pod.waiting.end() || known->second.message != wait.message) {
+    parts_.events.record(*pod.pod, container.field_path, "Warning", wait.reason, wait.message);
+    log_info(pod.flow.subject, "container waits for devices",
+             {{"container", container.name}, {"reason", wait.reason}, {"error", wait.message}});
+  }
+  wait_reason(pod, container.name, wait.reason, wait.message);
+  soonest(outcome.retry_at, after(parts_.loop.now(), kDeviceRetry));
+  co_return std::nullopt;
+}
+
 Co<absl::StatusOr<ContainerId>> PlanRunner::create(PodContext& pod, const ContainerRef& container, SandboxId sandbox,
                                                    RunOutcome& outcome) {
   auto sandbox_config = containers::make_sandbox_config(pod.pod, pod.record.sandbox.attempt, parts_.node,
@@ -128,6 +163,10 @@ Co<absl::StatusOr<ContainerId>> PlanRunner::create(PodContext& pod, const Contai
     co_return ContainerId();
   }
 
+  auto setup = co_await take_devices(pod, container, outcome);
+  if (!setup.ok()) co_return setup.status();
+  if (!*setup) co_return ContainerId();
+
   auto& rec = pod.record.containers[container.name];
   uint32_t attempt = rec.attempt + 1;
   if (rec.state == InstanceState::kCreating) {
@@ -140,7 +179,7 @@ Co<absl::StatusOr<ContainerId>> PlanRunner::create(PodContext& pod, const Contai
         join_path(containers::pod_log_dir(parts_.node, pod.record.key, pod.uid), container.name.value));
     if (logs.ok()) attempt = containers::restart_count_from_logs(*logs);
   }
-  auto config = co_await make_config(pod, container, attempt, *image);
+  auto config = co_await make_config(pod, container, attempt, *image, **std::move(setup));
   if (!config.ok()) {
     if (absl::IsCancelled(config.status())) co_return config.status();
     wait_reason(pod, container.name, "CreateContainerConfigError", text_of(config.status()));

@@ -17,6 +17,7 @@
 #include "base/files/tree.h"
 #include "base/step/step.h"
 #include "cri/runtime.h"
+#include "devices/device_plugins.h"
 #include "pleg/runtime_cache.h"
 #include "probes/hooks.h"
 #include "probes/probes.h"
@@ -59,6 +60,8 @@ struct Parts {
   UserNamespaces& user_namespaces;
   BootId boot;
   Options options;
+  // Null: nobody serves device plugins here, and extended resources are left alone.
+  devices::DevicePlugins* devices = nullptr;
 };
 
 }  // namespace podwright::sync

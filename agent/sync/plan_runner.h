@@ -42,8 +42,14 @@ class PlanRunner {
   Co<absl::Status> start_one(PodContext& pod, const StartStep& step, const PodPlan& plan, RunOutcome& outcome);
   Co<absl::StatusOr<ContainerId>> create(PodContext& pod, const pods::ContainerRef& container, SandboxId sandbox,
                                          RunOutcome& outcome);
+  // The devices of a container, booked for its pod and noted in the record. Nothing: it waits, and the outcome and its
+  // reason say for what.
+  Co<absl::StatusOr<std::optional<devices::ContainerSetup>>> take_devices(PodContext& pod,
+                                                                          const pods::ContainerRef& container,
+                                                                          RunOutcome& outcome);
   Co<absl::StatusOr<cri::ContainerConfig>> make_config(PodContext& pod, const pods::ContainerRef& container,
-                                                       uint32_t attempt, const images::ImageOutcome& image);
+                                                       uint32_t attempt, const images::ImageOutcome& image,
+                                                       devices::ContainerSetup setup);
   Co<absl::Status> start_created(PodContext& pod, const pods::ContainerRef& container, ContainerId id);
   Co<absl::Status> post_start(PodContext& pod, const pods::ContainerRef& container, ContainerId id);
   Co<absl::Status> remove_containers(PodContext& pod, std::vector<ContainerId> ids);
