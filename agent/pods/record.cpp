@@ -26,6 +26,13 @@ void end_with_the_boot(ContainerRecord& container, Instant now, WallTime wall) {
 
 }  // namespace
 
+bool is_older(const ContainerRecord& record, const ContainerId& id, uint32_t attempt) {
+  if (record.id == id) return false;
+  if (!record.id.empty()) return attempt < record.attempt;
+  if (record.last_exit) return id == record.last_exit->container || attempt <= record.last_exit->restart_count;
+  return attempt < record.attempt;
+}
+
 void carry_over_reboot(PodRecord& record, const BootId& boot, Instant now, WallTime wall) {
   if (record.boot == boot) return;
   record.boot = boot;

@@ -87,6 +87,10 @@ struct ContainerRecord {
   bool operator==(const ContainerRecord&) const = default;
 };
 
+// Is `id`, of that attempt, an instance before the one the record knows? While one is being made, the attempt of the
+// one at hand may be lower than intended: its name was taken, by a try whose answer got lost.
+bool is_older(const ContainerRecord& record, const ContainerId& id, uint32_t attempt);
+
 struct SandboxRecord {
   SandboxId id;  // empty while it is being made: intent
   uint32_t attempt = 0;

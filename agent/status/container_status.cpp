@@ -43,6 +43,26 @@ const ContainerRecord* record_of(const Inputs& in, const ContainerName& name) {
   return found == in.record->containers.end() ? nullptr : &found->second;
 }
 
+// The instance to show; null where the runtime has only older ones than the record.
+const cri::ContainerStatus* shown_instance(const Inputs& in, const ContainerName& name) {
+  const auto* seen = newest(in, name);
+  const auto* rec = record_of(in, name);
+  const bool left_over =
+      seen != nullptr && rec != nullptr && !rec->id.empty() && pods::is_older(*rec, seen->id, seen->attempt);
+  return left_over ? nullptr : seen;
+}
+
+// Source: convertToAPIContainerStatuses; only what is to run again waits.
+bool ended_for_good(const Inputs& in, const pods::ContainerRef& container, const core::ContainerState& state) {
+  if (!state.has_terminated() || container.kind == ContainerKind::kSidecar) return false;
+  const bool succeeded = state.terminated().exitcode() == 0;
+  if (container.kind == ContainerKind::kInit) return succeeded;
+  if (container.spec->restartpolicyrules_size() > 0) return false;
+  const std::string& own = container.spec->restartpolicy();
+  const std::string& policy = own.empty() ? in.pod->spec().restartpolicy() : own;
+  return policy == "Never" || (policy == "OnFailure" && succeeded);
+}
+
 // Cuts a message to the container's share; the API refuses more.
 std::string cut(const core::Pod& pod, std::string message) {
   const auto containers = static_cast<std::size_t>(pod.spec().containers_size() + pod.spec().initcontainers_size() +
@@ -66,13 +86,16 @@ core::ContainerStateTerminated terminated_of(const Inputs& in, const pods::ExitR
 }
 
 // The state of the newest instance as it was seen. False where there is none to show.
-bool set_seen_state(const Inputs& in, const cri::ContainerStatus& seen, const ContainerRecord* rec,
-                    core::ContainerState* state) {
+bool set_seen_state(const Inputs& in, const core::Container& spec, const cri::ContainerStatus& seen,
+                    const ContainerRecord* rec, core::ContainerState* state) {
   switch (seen.state) {
     case cri::ContainerState::kCreated: state->mutable_waiting(); return true;
     case cri::ContainerState::kRunning:
       // Until postStart has ended the container shows as being created.
-      if (rec != nullptr && rec->id == seen.id && rec->state == InstanceState::kStarting) return false;
+      if (spec.lifecycle().has_poststart() && rec != nullptr && rec->id == seen.id &&
+          rec->state == InstanceState::kStarting) {
+        return false;
+      }
       set_time(state->mutable_running()->mutable_startedat(), seen.started_at);
       return true;
     case cri::ContainerState::kExited: {
@@ -128,6 +151,24 @@ void set_waiting(core::ContainerStatus& status, const std::string& reason, const
   if (!message.empty()) status.mutable_state()->mutable_waiting()->set_message(message);
 }
 
+void set_init_taken_as_done(core::ContainerStatus& status) {
+  auto* state = status.mutable_state()->mutable_terminated();
+  state->set_exitcode(0);
+  state->set_reason("Completed");
+  state->set_message(kInitTakenAsDone);
+}
+
+// An init container whose end nobody saw, in a sandbox in which a regular one was begun since: it must have ended well.
+bool ended_unseen(const Inputs& in, const ContainerRecord* rec) {
+  if (rec == nullptr || !rec->exit || rec->exit->known || rec->sandbox.empty()) return false;
+  if (in.record->initialized_in == rec->sandbox) return true;
+  const auto& containers = in.pod->spec().containers();
+  return std::any_of(containers.begin(), containers.end(), [&](const auto& container) {
+    const auto* begun = record_of(in, ContainerName(container.name()));
+    return begun != nullptr && begun->sandbox == rec->sandbox && !begun->id.empty();
+  });
+}
+
 bool has_init(const core::Pod& pod) {
   return pod.spec().initcontainers_size() > 0;
 }
@@ -178,7 +219,7 @@ core::ContainerStatus container_status(const Inputs& in, const pods::ContainerRe
   status.set_imageid("");
   status.mutable_laststate();
   const auto* rec = record_of(in, container.name);
-  const auto* seen = newest(in, container.name);
+  const auto* seen = shown_instance(in, container.name);
   const std::string idle = has_init(*in.pod) ? "PodInitializing" : "ContainerCreating";
 
   bool shown = false;
@@ -186,7 +227,10 @@ core::ContainerStatus container_status(const Inputs& in, const pods::ContainerRe
     status.set_restartcount(static_cast<int32_t>(seen->attempt));
     status.set_containerid(runtime_id(seen->id));
     if (!seen->image_ref.empty()) status.set_imageid(seen->image_ref);
-    shown = set_seen_state(in, *seen, rec, status.mutable_state());
+    shown = set_seen_state(in, *container.spec, *seen, rec, status.mutable_state());
+  } else if (container.kind == ContainerKind::kInit && ended_unseen(in, rec)) {
+    set_init_taken_as_done(status);
+    shown = true;
   } else if (rec != nullptr && rec->exit && rec->state == InstanceState::kExited) {
     // The runtime has forgotten it; the record has not.
     status.set_restartcount(static_cast<int32_t>(rec->exit->restart_count));
@@ -203,14 +247,14 @@ core::ContainerStatus container_status(const Inputs& in, const pods::ContainerRe
       status.mutable_state()->mutable_waiting()->set_reason(idle);
     }
   } else if (container.kind == ContainerKind::kInit && is_initialized(in)) {
-    auto* state = status.mutable_state()->mutable_terminated();
-    state->set_exitcode(0);
-    state->set_reason("Completed");
-    state->set_message(kInitTakenAsDone);
+    set_init_taken_as_done(status);
     shown = true;
   }
+  // The count of the newest instance that was made. An attempt that is only intended may yet come to nothing.
   if (rec != nullptr) {
-    status.set_restartcount(std::max<int32_t>(status.restartcount(), static_cast<int32_t>(rec->attempt)));
+    uint32_t count = rec->last_exit ? rec->last_exit->restart_count : 0;
+    if (!rec->id.empty() && (seen == nullptr || seen->id != rec->id)) count = std::max(count, rec->attempt);
+    status.set_restartcount(std::max<int32_t>(status.restartcount(), static_cast<int32_t>(count)));
   }
   if (!shown) {
     const bool creating =
@@ -226,7 +270,8 @@ core::ContainerStatus container_status(const Inputs& in, const pods::ContainerRe
     }
   }
   const auto waiting = in.waiting.find(container.name);
-  if (waiting != in.waiting.end() && !status.state().has_running() && !in.terminal) {
+  if (waiting != in.waiting.end() && !status.state().has_running() && !in.terminal &&
+      !ended_for_good(in, container, status.state())) {
     set_waiting(status, waiting->second.reason, waiting->second.message);
   }
   if (!status.state().has_running() && !status.state().has_terminated() && !status.state().has_waiting()) {

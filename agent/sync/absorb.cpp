@@ -71,7 +71,7 @@ Absorbed absorb(pods::PodRecord& record, const pods::PodPtr& pod, const pleg::Po
 
   for (const auto& [name, status] : newest) {
     ContainerRecord& rec = record.containers[name];
-    if (rec.id != status->id && status->attempt < rec.attempt) continue;  // older than what we know
+    if (pods::is_older(rec, status->id, status->attempt)) continue;
     take_over(rec, *status);
     rec.sandbox = status->sandbox;
     rec.attempt = status->attempt;

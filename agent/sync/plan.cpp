@@ -62,7 +62,11 @@ class Planner {
  private:
   const cri::ContainerStatus* seen(const ContainerRef& container) const {
     for (const auto& status : in_.seen->containers) {  // newest first
-      if (status.name == container.name && status.sandbox == sandbox_) return &status;
+      if (status.name != container.name || status.sandbox != sandbox_) continue;
+      // One that is left over from before the newest we know of decides nothing any more.
+      const auto* rec = record(container);
+      const bool left_over = rec != nullptr && !rec->id.empty() && pods::is_older(*rec, status.id, status.attempt);
+      return left_over ? nullptr : &status;
     }
     return nullptr;
   }
