@@ -13,7 +13,7 @@ using pods::ContainerKind;
 constexpr Duration kStatusLag = std::chrono::seconds(2);
 // What a termination may take beyond its grace: the calls themselves, and the agent's start where it was killed.
 constexpr Duration kStopSlack = std::chrono::seconds(5);
-constexpr Duration kStartOfAgent = std::chrono::seconds(5);
+constexpr Duration kStartOfAgent = std::chrono::seconds(3);
 constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);
 
 bool is_terminal(const std::string& phase) {
@@ -47,6 +47,7 @@ bool is_regular(const core::Pod& pod, const ContainerName& name) {
 
 void Invariants::note_reboot() {
   note_fault();
+  ++boots_;
   counts_.clear();
 }
 
@@ -167,6 +168,9 @@ std::string Invariants::ends_in_its_turn(const cri::ContainerLife& life) const {
   const auto* pod = spec_of(life.uid);
   const auto* container = pod != nullptr ? find_container(*pod, life.name) : nullptr;
   if (container == nullptr || is_regular(*pod, life.name) || !is_sidecar(*container)) return "";
+  const auto since = terminating_since_.find(life.uid);
+  const auto grace = std::chrono::seconds(pod->spec().terminationgraceperiodseconds());
+  if (since == terminating_since_.end() ? !quiet() : world_.loop().now() >= since->second + grace) return "";
   const auto& all = world_.runtime().truth().containers;
   for (const auto& open : open_) {
     const auto& other = all[open.index];
@@ -202,11 +206,14 @@ std::string Invariants::follow_statuses() {
   for (; statuses_ < published.size(); ++statuses_) {
     const auto& one = published[statuses_];
     if (one.pod) specs_[one.uid] = one.pod;
+    if (auto broken = goes_on(one); !broken.empty()) return broken;
+    if (one.state == "Terminating") terminating_since_.emplace(one.uid, one.at);
     if (!one.status) continue;
     if (auto broken = phase_is_final(one); !broken.empty()) return broken;
     for (const auto* list : {&one.status->initcontainerstatuses(), &one.status->containerstatuses()}) {
       for (const auto& container : *list) {
         if (auto broken = exits_are_true(one, container); !broken.empty()) return broken;
+        if (auto broken = shows_no_step_back(one, container); !broken.empty()) return broken;
         if (auto broken = counts_only_grow(one, container); !broken.empty()) return broken;
         const auto& state = container.state();
         if (state.has_terminated() && state.terminated().exitcode() == 0) {
@@ -216,6 +223,41 @@ std::string Invariants::follow_statuses() {
     }
   }
   return "";
+}
+
+// A pod's life goes one way; only one whose manifest came anew begins again, and one of which a power cut lost what was
+// not synced.
+std::string Invariants::goes_on(const Published& one) {
+  constexpr const char* kStates[] = {"Waiting", "Syncing", "Terminating", "Terminated", "Finished"};
+  const int rank = static_cast<int>(std::find(std::begin(kStates), std::end(kStates), one.state) - std::begin(kStates));
+  const std::string name = one.key.name.substr(0, one.key.name.find('-'));
+  const int generation = generations_[name];
+  const auto known = incarnations_.find(one.uid);
+  if (known == incarnations_.end()) {
+    incarnations_[one.uid] = {generation, rank, boots_};
+    return "";
+  }
+  auto& before = known->second;
+  // An agent that starts looks first whether what had ended is really gone, so that it may be shown one state earlier.
+  const bool back = rank <= 1 && before.rank > rank;
+  before.rank = rank;
+  if (!back) return "";
+  if (generation == before.generation && boots_ == before.boots) {
+    return fmt::format("pod {} begins again as {}, though nobody asked for it", told(one.uid), one.state);
+  }
+  if (generation != before.generation) forget(one.uid);
+  before.generation = generation;
+  before.boots = boots_;
+  return "";
+}
+
+void Invariants::forget(const PodUid& uid) {
+  const auto of_pod = [&uid](const auto& one) { return one.first.first == uid; };
+  phases_.erase(uid);
+  terminating_since_.erase(uid);
+  std::erase_if(runs_, of_pod);
+  std::erase_if(counts_, of_pod);
+  std::erase_if(succeeded_, [&uid](const Whose& one) { return one.first == uid; });
 }
 
 // A terminal phase is final (a static pod's included, as long as its UID is the same).
@@ -234,6 +276,13 @@ std::string Invariants::exits_are_true(const Published& one, const core::Contain
   for (const auto* state : {&container.state(), &container.laststate()}) {
     if (!state->has_terminated() || state->terminated().reason() == "ContainerStatusUnknown") continue;
     const std::string& id = state->terminated().containerid();
+    if (id.empty()) {
+      // Upstream's shape for an init container of which nothing is left: it must have succeeded.
+      const auto runs = world_.runtime().truth().runs_of(one.uid, ContainerName(container.name()));
+      const bool succeeded =
+          std::any_of(runs.begin(), runs.end(), [](const auto* run) { return run->ended_at && run->exit_code == 0; });
+      if (succeeded && state->terminated().exitcode() == 0) continue;
+    }
     auto found = by_id_.find(ContainerId(bare_id(id)));
     const cri::ContainerLife* life = found == by_id_.end() ? nullptr : &all[found->second];
     for (std::size_t i = lives_; life == nullptr && i < all.size(); ++i) {
@@ -248,6 +297,21 @@ std::string Invariants::exits_are_true(const Published& one, const core::Contain
       return fmt::format("pod {} shows exit code {} of container {}, which ended with {}", told(one.uid),
                          state->terminated().exitcode(), container.name(), life->exit_code);
     }
+  }
+  return "";
+}
+
+// What was shown as running, and runs, is not shown as waiting again; a restart of the agent is no reason either.
+std::string Invariants::shows_no_step_back(const Published& one, const core::ContainerStatus& container) {
+  if (container.state().has_running()) shown_running_.insert(bare_id(container.containerid()));
+  if (!container.state().has_waiting()) return "";
+  const auto& all = world_.runtime().truth().containers;
+  for (const auto& open : open_) {
+    const auto& life = all[open.index];
+    if (life.uid != one.uid || life.name.value != container.name() || !life.started_at || life.ended_at) continue;
+    if (!shown_running_.contains(life.id.value)) continue;
+    return fmt::format("container {} of pod {} runs, was shown so, and is shown as waiting: {} {}", life.name,
+                       told(one.uid), container.state().waiting().reason(), container.state().waiting().message());
   }
   return "";
 }
@@ -289,6 +353,10 @@ std::string Invariants::statuses_are_true() {
   for (const auto& open : open_) {
     const auto& life = all[open.index];
     if (!life.started_at || life.ended_at || now - *life.started_at <= kStatusLag) continue;
+    // As upstream, a container shows as being created until its postStart hook has ended.
+    const auto* pod = spec_of(life.uid);
+    const auto* container = pod != nullptr ? find_container(*pod, life.name) : nullptr;
+    if (container != nullptr && container->lifecycle().has_poststart()) continue;
     if (!shown.contains(life.id.value)) {
       return fmt::format("container {} of pod {} runs since {} and is not shown so", life.name, told(life.uid),
                          to_text(now - *life.started_at));
@@ -343,7 +411,8 @@ std::string Invariants::converged() const {
       stands = stands && (alive || done);
     }
     if (!stands) {
-      return fmt::format("pod {} did not converge: {} ({}, {})", told(pod->uid), phase, pod->state, pod->waiting_for);
+      return fmt::format("pod {} did not converge: {} ({}, {})\n{}", told(pod->uid), phase, pod->state,
+                         pod->waiting_for, pod->status ? pod->status->ShortDebugString() : "");
     }
   }
   return "";

@@ -26,6 +26,9 @@ class Invariants {
   // The machine began another boot: what was only in the page cache is lost.
   void note_reboot();
 
+  // The manifest of this pod was written or removed: its pod may be another one from now on, even of the same UID.
+  void note_manifest(const std::string& name) { ++generations_[name]; }
+
   // After each step: a sentence for the first that is broken; empty where all hold. Looks only at what is new.
   std::string check();
 
@@ -55,8 +58,11 @@ class Invariants {
 
   // ---- what the agent said ----
   std::string follow_statuses();
+  std::string goes_on(const Published& one);
+  void forget(const PodUid& uid);
   std::string phase_is_final(const Published& one);
   std::string exits_are_true(const Published& one, const core::ContainerStatus& container) const;
+  std::string shows_no_step_back(const Published& one, const core::ContainerStatus& container);
   std::string counts_only_grow(const Published& one, const core::ContainerStatus& container);
   std::string statuses_are_true();
 
@@ -77,6 +83,17 @@ class Invariants {
   std::map<Whose, int> counts_;
   // A success was shown: must not run again where the policy says so.
   std::set<Whose> succeeded_;
+  std::set<std::string> shown_running_;
+  std::map<PodUid, Instant> terminating_since_;
+  // How often the manifest of a pod's name was touched, now and when this UID began.
+  std::map<std::string, int> generations_;
+  struct Incarnation {
+    int generation = 0;
+    int rank = 0;
+    int boots = 0;
+  };
+  std::map<PodUid, Incarnation> incarnations_;
+  int boots_ = 0;
 };
 
 }  // namespace podwright::sim

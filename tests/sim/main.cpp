@@ -4,6 +4,8 @@
 //   podwright-sim --seeds N --all           goes on after a broken one, and lists one line for each
 //   podwright-sim --seed N [--trace] [--shrink]   one schedule again
 #include <fmt/format.h>
+#include <malloc.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +37,9 @@ int usage() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Each schedule frees what the last one used: it is kept rather than given back to the kernel.
+  (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  (void)mallopt(M_MMAP_THRESHOLD, 1 << 28);
   ScheduleOptions options;
   uint64_t seeds = 0;
   uint64_t first = 1;

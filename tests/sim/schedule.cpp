@@ -114,11 +114,15 @@ class Run {
       case 2:
       case 3:
       case 4:
-        if (note("manifest+ " + draw.name)) world_.write_manifest(draw.name + ".yaml", draw.manifest);
+        if (!note("manifest+ " + draw.name)) break;
+        invariants_.note_manifest(draw.name);
+        world_.write_manifest(draw.name + ".yaml", draw.manifest);
         break;
       case 5:
       case 6:
-        if (note("manifest- " + draw.name)) world_.remove_manifest(draw.name + ".yaml");
+        if (!note("manifest- " + draw.name)) break;
+        invariants_.note_manifest(draw.name);
+        world_.remove_manifest(draw.name + ".yaml");
         break;
       case 7:
       case 8: exit_one(draw); break;
@@ -286,6 +290,24 @@ ScheduleResult run_schedule(const ScheduleOptions& options) {
   return result;
 }
 
+namespace {
+
+// The sentence without what names one thing: the same kind of break in another run.
+std::string kind_of(const std::string& broken) {
+  std::string kind, word;
+  for (const char c : broken + " ") {
+    if (c != ' ') {
+      word += c;
+      continue;
+    }
+    if (word.size() > 2 && word.find_first_of("0123456789(") == std::string::npos) kind += word + " ";
+    word.clear();
+  }
+  return kind;
+}
+
+}  // namespace
+
 ScheduleOptions shrink(ScheduleOptions options, const ScheduleResult& broken) {
   const int count = static_cast<int>(broken.operations.size());
   options.trace = false;
@@ -297,7 +319,7 @@ ScheduleOptions shrink(ScheduleOptions options, const ScheduleResult& broken) {
         if (std::find(fewer.without.begin(), fewer.without.end(), i) == fewer.without.end()) fewer.without.push_back(i);
       }
       if (fewer.without.size() == options.without.size()) continue;
-      if (!run_schedule(fewer).broken.empty()) options = fewer;
+      if (kind_of(run_schedule(fewer).broken) == kind_of(broken.broken)) options = fewer;
     }
   }
   return options;

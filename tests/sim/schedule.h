@@ -12,7 +12,7 @@ namespace podwright::sim {
 struct ScheduleOptions {
   uint64_t seed = 1;
   int pods = 20;
-  int minutes = 10;
+  int minutes = 6;
   // Operations to leave out, by number: how a failing run is made smaller.
   std::vector<int> without;
   bool trace = false;

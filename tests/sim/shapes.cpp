@@ -28,7 +28,7 @@ cri::ExecScript outcome(const Behaviour& behaviour, const std::string& pod, cons
   if (command == "hook") {
     script.takes = std::chrono::milliseconds(rng.below(3000));
     if (!behaviour.calm && rng.below(6) == 0) script.exit_code = 1;
-    if (!behaviour.calm && rng.below(12) == 0) script.hangs = true;
+    if (!behaviour.calm && rng.below(12) == 0) script.takes = std::chrono::seconds(60);
   }
   return script;
 }
