@@ -99,13 +99,14 @@ void RealLoop::run() {
     // Asio's look at the kernel is an entry of its queue, so one lap of the queue holds exactly one. A mark at the end
     // of the queue ends the lap: what became ready meanwhile belongs to the next.
     for (std::size_t ran = 2; ran > 1;) {
-      bool lap_over = false;
-      asio::post(io_, [&lap_over] { lap_over = true; });
-      for (ran = 0; !lap_over && io_.poll_one() > 0;) ++ran;
+      // Counted in members: a mark may be left in the queue by a run that was stopped.
+      const uint64_t mark = ++lap_marks_;
+      asio::post(io_, [this] { ++laps_over_; });
+      for (ran = 0; laps_over_ < mark && io_.poll_one() > 0;) ++ran;
       const Instant end = clock_.now();
       if (observer_) observer_(end - begin);
       begin = end;
-      if (!lap_over) return;  // stopped, the mark is never run
+      if (laps_over_ < mark) return;  // stopped, the mark is never run
     }
   }
 }

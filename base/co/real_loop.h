@@ -51,6 +51,8 @@ class RealLoop final : public Loop {
   Instant armed_ = Instant::max();
   uint64_t next_id_ = 1;
   std::function<void(Duration)> observer_;
+  // Marks put into the queue, and those that were reached.
+  uint64_t lap_marks_ = 0, laps_over_ = 0;
 };
 
 }  // namespace podwright
