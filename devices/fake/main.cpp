@@ -4,11 +4,8 @@
 //
 // Offers N devices dev-0 to dev-(N-1), or those of the file, one a line: "ID Healthy|Unhealthy [NUMA node]". The file
 // may change while it runs. Registers again whenever kubelet.sock is another file. Ends on SIGTERM or SIGINT.
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -18,6 +15,7 @@
 
 #include "base/co/real_loop.h"
 #include "base/co/scope.h"
+#include "base/process/termination.h"
 #include "devices/fake/fake_device_plugin.h"
 
 using namespace podwright;
@@ -130,21 +128,12 @@ int main(int count, char** words) {
     std::fputs(kUsage, stderr);
     return 2;
   }
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  sigprocmask(SIG_BLOCK, &ends, nullptr);
-
   RealLoop loop;
   rpc::Poller poller(loop);
   devices::FakeDevicePlugin plugin(loop, poller, arguments->options);
   Scope work(loop), closing(loop);
   work.spawn("play", play(loop, *arguments, plugin));
-  boost::asio::posix::stream_descriptor signals(loop.io(), signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
-  signals.async_wait(boost::asio::posix::stream_descriptor::wait_read, [&](const boost::system::error_code&) {
-    closing.spawn("close", close_and_stop(loop, work, plugin));
-  });
+  const TerminationSignals signals(loop, [&](int) { closing.spawn("close", close_and_stop(loop, work, plugin)); });
   loop.run();
   return 0;
 }
