@@ -148,7 +148,8 @@ TEST_CASE("the last state is the end before the newest instance") {
 }
 
 TEST_CASE("a container shows as being created until its postStart has ended") {
-  StatusWorld world(a_pod(kOne));
+  StatusWorld world(
+      a_pod("{containers: [{name: a, image: 'i:1', lifecycle: {postStart: {exec: {command: [x]}}}}]}"));
   world.seen.sandbox("s0").running("a", "c0");
   world.note("a").state = pods::InstanceState::kStarting;
   CHECK(text_of(first(world).state()) == "Waiting ContainerCreating");
