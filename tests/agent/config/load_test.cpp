@@ -50,7 +50,7 @@ struct Machine {
 
   SimLoop loop{1};
   MemoryTree tree;
-  Host host{.hostname = " Node-1 ", .working_directory = "/work"};
+  Host host{.hostname = " Node-1 ", .working_directory = "/home/op"};
 };
 
 }  // namespace
@@ -162,9 +162,9 @@ TEST_CASE("relative paths start from the file's folder, and those of flags from 
 
   CHECK(config.sources.static_pod_path == "/etc/kubelet/manifests");
   CHECK(config.serving.client_ca_file == "/etc/kubelet/pki/ca.crt");
-  CHECK(config.root_dir == "/work/state");
+  CHECK(config.root_dir == "/home/op/state");
   CHECK(config.node.kubeconfig == "/k");
-  CHECK(config.pods.offline_key_file == "/work/state/podwright/offline.key");
+  CHECK(config.pods.offline_key_file == "/home/op/state/podwright/offline.key");
 }
 
 TEST_CASE("our own document stands beside the kubelet's in one file") {
